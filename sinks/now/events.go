@@ -30,7 +30,7 @@ import (
 const (
 	mostLine  = 1 << 20 // bytes of a line
 	mostLines = 512     // of a batch
-	mostShown = 80      // bytes of a longer line that its dead letter has
+	mostShown = 80      // bytes that the dead letter of a longer line keeps
 	pause     = 50 * time.Millisecond
 )
 
@@ -49,7 +49,8 @@ func ParseEvent(line []byte, kind, id string) (e choose.Event, err error) {
 	if _, err := read.Token(); err != io.EOF {
 		return e, errors.New("there is text behind the JSON object")
 	}
-	if _, err := jsontext.NewDecoder(bytes.NewReader(line)).ReadValue(); err != nil { // a name twice, or text that is no UTF-8
+	// encoding/json accepts duplicate names and invalid UTF-8; jsontext returns an error.
+	if _, err := jsontext.NewDecoder(bytes.NewReader(line)).ReadValue(); err != nil {
 		return e, err
 	}
 	e.Kind = kind
@@ -85,7 +86,7 @@ func ParseEvent(line []byte, kind, id string) (e choose.Event, err error) {
 	return e, nil
 }
 
-// rename gives a field another name that no field has.
+// rename renames a field, unless a field has the new name already.
 func rename(fields choose.Row, from, to string) {
 	if value, ok := fields[from]; ok && from != "" && to != "" {
 		if _, ok := fields[to]; !ok {
@@ -95,7 +96,7 @@ func rename(fields choose.Row, from, to string) {
 	}
 }
 
-// parse reads an event of the model that answers.
+// parse reads an event, with the default kind and the column of ids of the current rows.
 func (l *Live) parse(line []byte) (choose.Event, error) {
 	l.mu.Lock()
 	kind, id := l.rows.Kind(), l.rows.ID()
@@ -177,15 +178,15 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "{\"position\": %d}\n", position)
 }
 
-// line is a line of a stream.
+// line is a line of a stream, with its event or the reason why it has none.
 type line struct {
 	text  []byte
 	event choose.Event
 	err   error  // why the line is no event
-	place string // of its message
+	place string // place of its message, for the dead letter
 }
 
-// lineOf reads a line.
+// lineOf parses a copy of text, which the caller may overwrite.
 func (l *Live) lineOf(text []byte) line {
 	e, err := l.parse(text)
 	return line{text: bytes.Clone(text), event: e, err: err}
@@ -208,7 +209,7 @@ func (l *Live) accept(ctx context.Context, lines []line, read map[string]int64) 
 	}
 }
 
-// readUpTo returns how far the sources were read whose names begin so, by the rest of their names.
+// readUpTo returns how far each source was read whose name begins with prefix, by the rest of the name.
 func (l *Live) readUpTo(prefix string) (map[string]int64, error) {
 	read := map[string]int64{}
 	return read, l.db.View(func(tx *bbolt.Tx) (err error) {
@@ -247,7 +248,7 @@ func (l *Live) Consume(ctx context.Context, topic message.Topic) error {
 	}
 }
 
-// linesOf are the lines of messages. A message without a line is refused.
+// linesOf returns the lines of messages. A message without a line becomes one with an error.
 func (l *Live) linesOf(messages []message.Message) (lines []line) {
 	for _, m := range messages {
 		before := len(lines)
@@ -266,7 +267,7 @@ func (l *Live) linesOf(messages []message.Message) (lines []line) {
 	return lines
 }
 
-// numbersOf are the numbers of the last messages of each producer.
+// numbersOf returns the number of the last message of each producer, by name and producer.
 func numbersOf(name string, messages []message.Message) map[string]int64 {
 	read := map[string]int64{}
 	for _, m := range messages {
@@ -331,14 +332,14 @@ func (l *Live) followOne(ctx context.Context, path string) error {
 	return l.read(ctx, f, &followed{f, name, isMoved}, at)
 }
 
-// followed is a file that grows.
+// followed is a file that may grow while it is read.
 type followed struct {
 	*os.File
-	source  string      // in the store
+	source  string      // name of the file in the store
 	isMoved func() bool // another file has its path
 }
 
-// firstLine is a digest of the first line of a file, or of its first bytes.
+// firstLine returns a digest of the first line of a file, of at most 4096 bytes.
 func firstLine(f *os.File) int64 {
 	text := make([]byte, 4096)
 	n, _ := f.ReadAt(text, 0)
@@ -347,7 +348,7 @@ func firstLine(f *os.File) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]) >> 1)
 }
 
-// grown checks that a file has the bytes that were read.
+// grown returns an error if a file has fewer bytes than were read.
 func grown(f *os.File, at int64) error {
 	info, err := f.Stat()
 	if err == nil && info.Size() < at {
@@ -356,7 +357,7 @@ func grown(f *os.File, at int64) error {
 	return err
 }
 
-// read accepts lines. follow, if not nil, is the file of r, which may grow. at is the number of bytes before them.
+// read accepts the events of the lines of r. follow, if not nil, is the file of r, which may grow. at is the number of bytes before r.
 func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64) error {
 	in := bufio.NewReaderSize(r, mostLine)
 	var batch []line
@@ -374,7 +375,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64
 		return err
 	}
 	var part []byte // of a line that has no end yet, at most its first mostLine bytes
-	length := 0     // of this line
+	length := 0     // bytes of this line
 	isMoved, isLeft := false, false
 	for {
 		text, err := in.ReadSlice('\n')
@@ -387,7 +388,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64
 			if err := cmp.Or(flush(), grown(follow.File, at+int64(length)), sleep(ctx, pause)); err != nil {
 				return err
 			}
-			isLeft, isMoved = isMoved, follow.isMoved() // what was written before it was moved is read
+			isLeft, isMoved = isMoved, follow.isMoved() // the file is read once more, up to its end when it was moved
 			continue
 		case err != nil && err != io.EOF:
 			return errors.Join(flush(), err)
@@ -427,7 +428,7 @@ type deadLetter struct {
 	Reason string `json:"reason"`
 }
 
-// letter is the dead letter of a line.
+// letter returns the dead letter of a line, with the reason and the place of its message.
 func (l line) letter(why error) deadLetter {
 	reason := why.Error()
 	if l.place != "" {
@@ -436,7 +437,7 @@ func (l line) letter(why error) deadLetter {
 	return deadLetter{strings.ToValidUTF8(string(l.text), "\uFFFD"), reason}
 }
 
-// text is the letter as JSON.
+// text returns the letter as a line of JSON.
 func (d deadLetter) text() []byte {
 	text, _ := json.Marshal(d)
 	return append(text, '\n')

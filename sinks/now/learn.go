@@ -25,14 +25,14 @@ type Learning struct {
 	Rate float64
 }
 
-// Distances of a Live that learns. Tests have shorter ones.
+// Intervals and batch size of a Live that learns. Tests set smaller values.
 var (
 	checkpointLessons int64 = 4096    // class events from a checkpoint to the next, a multiple of sinks.AnswerLessons
 	checkpointEvents  int64 = 1 << 16 // events of all kinds from a checkpoint to the next, at most
 	foldEvents              = 1 << 12 // events that a transaction puts from the log into rows and classes, at most
 )
 
-// What packs a checkpoint, which is mostly the zeros of words that no row has. Their settings have no errors.
+// packer and unpacker compress checkpoints, which are mostly zeros: the weights of words that no row has. These settings give no error.
 var (
 	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
@@ -49,8 +49,8 @@ type learner struct {
 	state scoring
 }
 
-// newLearner returns the learner of a model, and whether it goes on from the checkpoint of the store, which is one of the same model. Else it begins
-// at a position.
+// newLearner returns the learner of a model. If the store has a checkpoint of the same model, the learner continues from it and goesOn is true. Else the
+// learner begins at the position at.
 func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bool, err error) {
 	s = &learner{of: rows, positive: rows.Positive(), note: l.opt.Note}
 	if s.model, err = rows.Learner(l.opt.Learn.Rate); err != nil {
@@ -71,7 +71,7 @@ func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bo
 			return err
 		}
 		state, _, err := s.model.Net.Resume(bytes.NewReader(file))
-		if err != nil && !errors.Is(err, nn.ErrKernels) { // which may round otherwise from here on
+		if err != nil && !errors.Is(err, nn.ErrKernels) { // the state is complete, but other kernels may round differently
 			return err
 		}
 		return json.Unmarshal([]byte(state), &s.state)
@@ -84,7 +84,7 @@ func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bo
 	return s, goesOn, nil
 }
 
-// follow applies changes, the last of which has a position. From each that tells a class the model learns when the change is applied and none behind it.
+// follow applies changes, the last of which has the position. After a change that tells a class, s learns before the next change is applied. s may be nil.
 func (l *Live) follow(rows choose.Changing, s *learner, position int64, changes []*choose.Change) {
 	for from := 0; from < len(changes); {
 		to := min(len(changes), from+mostLocked)
@@ -144,7 +144,7 @@ func (s *learner) add(position int64, lesson *choose.Lesson, said, loaded []floa
 	return s.state.add(position, int(lesson.Class), s.positive, said, loaded)
 }
 
-// checkpoint keeps the model as it is at a position, which answers from now on.
+// checkpoint stores the model and its scores at a position. From then on this state of the model answers.
 func (l *Live) checkpoint(s *learner, at int64) error {
 	next := s.state
 	next.Answers, next.Checkpoint = at, at
@@ -171,7 +171,7 @@ func (l *Live) checkpoint(s *learner, at int64) error {
 	return err
 }
 
-// fold puts events of the log, up to a position, into rows and classes: foldEvents of them at most.
+// fold moves at most foldEvents events of the log, up to a position, into rows and classes.
 func fold(tx *bbolt.Tx, upTo int64) error {
 	log := tx.Bucket(logBucket)
 	for range foldEvents {
@@ -190,12 +190,12 @@ func fold(tx *bbolt.Tx, upTo int64) error {
 	return nil
 }
 
-// errLearns is the error of a Live that does not learn and a store that does.
+// errLearns is the error of Open without Options.Learn for a store that has a model that learns.
 var errLearns = errors.New("the store has a model that learns: go on with Options.Learn (serve -learn), or begin a new store")
 
 // again applies the events of the log to rows, and lets the model learn from those behind the checkpoint, one by one at their positions.
 func (l *Live) again(ctx context.Context, rows choose.Changing, s *learner) error {
-	var all []choose.Event // a checkpoint may be due between two of them
+	var all []choose.Event // read first, since a checkpoint between two events writes to the store
 	err := l.db.View(func(tx *bbolt.Tx) error {
 		if tx.Bucket(logBucket) == nil {
 			return nil

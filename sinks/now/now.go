@@ -48,24 +48,24 @@ var ErrMany = errors.New("now: more events at once than the queue has places for
 type Live struct {
 	opt     Options
 	db      *bbolt.DB
-	waiting atomic.Int64 // events
+	waiting atomic.Int64 // number of events that wait
 
 	write   sync.Mutex // held by the one that writes and applies
 	meta    meta
-	swept   []swept  // what the store has and need not have
+	swept   []swept  // entries to delete from the store
 	learner *learner // or nil; changed under mu too
 
-	mu      sync.Mutex // of short steps
+	mu      sync.Mutex // guards the fields below, for short steps
 	queue   []*request
 	rows    choose.Changing
-	at      int64     // visible
-	last    time.Time // at which at grew
+	at      int64     // position of the last event that answers know
+	last    time.Time // time at which at grew
 	kinds   map[string]int64
 	absent  map[string]int64 // of these, those that changed nothing
 	unknown int64            // words of events
 	late    int64            // edges behind the window
 	jumps   int64            // of the clock of the window
-	jump    int64            // the greatest
+	jump    int64            // the greatest jump
 	moved   chan struct{}    // closed when at grows
 	failure error            // why no event is accepted any more: the store is closed
 
@@ -74,14 +74,14 @@ type Live struct {
 
 // request is events of one Apply, or of lines.
 type request struct {
-	events []choose.Event   // all of them or none
+	events []choose.Event   // accepted all or none
 	lines  []line           // of a stream: those that can be accepted
 	read   map[string]int64 // how far sources are read with the lines: bytes of a file, numbers of messages
 	came   time.Time
 
 	isDone   bool
 	position int64
-	accepted int // events
+	accepted int // number of events
 	err      error
 }
 
@@ -124,7 +124,7 @@ func (l *Live) Use(ctx context.Context, rows choose.Changing) (int64, error) {
 	return m.Position, err
 }
 
-// restore applies the store to rows, and returns what it says of itself and the learner, if there is to be one.
+// restore applies the store to rows. It returns the meta of the store and, with Options.Learn, the learner.
 func (l *Live) restore(ctx context.Context, rows choose.Changing) (m meta, s *learner, err error) {
 	if m, err = l.begin(rows); err != nil {
 		return m, nil, err
@@ -168,7 +168,7 @@ func (l *Live) restore(ctx context.Context, rows choose.Changing) (m meta, s *le
 	return m, s, err
 }
 
-// begin reads what the store says of itself, and makes a new one ready.
+// begin reads the meta of the store and checks it against rows. A new store gets its buckets and its meta.
 func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 	if err := rows.Grows(); err != nil {
 		return m, err
@@ -195,7 +195,7 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 	})
 }
 
-// windowName is what a message calls a choose.Changing.Window.
+// windowName returns the text of a choose.Changing.Window for a message.
 func windowName(window string) string {
 	if window == "" {
 		return "no window"
@@ -203,7 +203,7 @@ func windowName(window string) string {
 	return "a window of " + window
 }
 
-// show makes the position of the writer, rows and what learns the visible ones.
+// show makes rows, the learner and the position of the writer visible, and wakes all Waits.
 func (l *Live) show(rows choose.Changing, s *learner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +231,7 @@ func (l *Live) apply(r *request) {
 		return
 	}
 	defer l.waiting.Add(-n)
-	if l.waiting.Add(n) > int64(l.opt.Queue) && r.lines == nil { // a stream waits here
+	if l.waiting.Add(n) > int64(l.opt.Queue) && r.lines == nil { // a stream waits for write below instead
 		r.err = ErrFull
 		return
 	}
@@ -274,7 +274,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 		for _, line := range r.lines {
 			err := line.err
 			if err == nil {
-				err = errors.Unwrap(accepted.Add(line.event)) // a *choose.Refused
+				err = errors.Unwrap(accepted.Add(line.event)) // the reason in a *choose.Refused
 			}
 			if err != nil {
 				letters = append(letters, line.letter(err))
@@ -287,7 +287,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	next.Position += int64(len(changes))
 	next.Clock = accepted.Clock
 	left, known := l.swept, l.stats.dead.Load() > 0
-	err := l.refuse(letters) // first: a process that is killed here writes them again
+	err := l.refuse(letters) // before the transaction: if the process is killed between the two, the lines come again
 	if err == nil {
 		err = l.db.Update(func(tx *bbolt.Tx) (err error) {
 			if left, err = sweep(tx, l.swept); err != nil {
@@ -338,7 +338,7 @@ func (l *Live) count(changes []*choose.Change) (lines []string) {
 	for i, c := range changes {
 		l.kinds[c.Event.Kind]++
 		if c.Unknown > 0 && l.unknown == 0 {
-			text, _ := json.Marshal(c.Event) // it came as JSON
+			text, _ := json.Marshal(c.Event) // no error: an event has JSON values only
 			lines = append(lines, fmt.Sprintf("unknown words: the model does not have each word of the event %.300s; others are only counted", text))
 		}
 		l.unknown += int64(c.Unknown)
@@ -372,7 +372,7 @@ func (l *Live) countWindow(position int64, c *choose.Change) (line string) {
 // mostLocked is how many events are applied while readers wait.
 const mostLocked = 32
 
-// fail ends what waits, and accepts no event any more.
+// fail makes all Waits and all later requests return err. Later calls of fail change nothing.
 func (l *Live) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -479,7 +479,7 @@ func (l *Live) Stats() Stats {
 // mostRefused is the size of the file of refused lines above which it becomes the old one.
 const mostRefused = 32 << 20
 
-// refuse writes lines to the refused ones.
+// refuse appends dead letters to the file of refused lines.
 func (l *Live) refuse(letters []deadLetter) error {
 	if len(letters) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// Sizes of the scores.
+// Bounds of the lists of Learned.
 const (
 	mostWindows = 100 // of Learned, the last ones
 	mostAlarms  = 32  // of Learned, the last ones
@@ -108,7 +108,7 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 		t.Probs[by] = append(t.Probs[by], probs...)
 	}
 	wrong := 1.0
-	if slices.Index(said, slices.Max(said)) == class { // the first of equals
+	if slices.Index(said, slices.Max(said)) == class { // the first of equal probabilities counts
 		wrong = 0
 	}
 	if a, ok := s.Errors.Add(wrong); ok {
@@ -123,10 +123,10 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 	return alarm
 }
 
-// last is the last of some values.
+// last returns a copy of at most the last most values.
 func last[T any](all []T, most int) []T { return slices.Clone(all[max(0, len(all)-most):]) }
 
-// scored is the window with the scores of its lessons.
+// scored returns the window with the scores of its lessons.
 func (t *tally) scored(classes, positive int) Window {
 	w := t.Window
 	for by, s := range []*Scores{&w.Learner, &w.Loaded, &w.Majority} {
@@ -148,7 +148,7 @@ func (t *tally) scored(classes, positive int) Window {
 	return w
 }
 
-// stats is what has been learned.
+// stats returns a copy of what has been learned, with the open window; nil without a learner.
 func (s *learner) stats() *Learned {
 	if s == nil {
 		return nil

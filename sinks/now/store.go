@@ -35,10 +35,10 @@ var (
 	rowBucket   = []byte("rows")    // by position, big-endian: an event with its id
 	nodeBucket  = []byte("nodes")   // by id of a node: the event that has set its row
 	classBucket = []byte("classes") // by id of a row or a node: the class that an event has set
-	readBucket  = []byte("read")    // by name of a source: the bytes that are read
+	readBucket  = []byte("read")    // by name of a source: the bytes of a file, or the number of the message, that are read
 	metaKey     = []byte("meta")
 
-	// Of a Live that learns. Rows and classes are those of the events that the log has not.
+	// Buckets of a Live that learns. The other buckets then have the events that are no longer in the log.
 	logBucket     = []byte("log") // by position, big-endian: an event with its id
 	learnedBucket = []byte("learned")
 	digestKey     = []byte("digest") // of the model that was loaded
@@ -46,7 +46,7 @@ var (
 	modelKey      = []byte("model") // the checkpoint, whose note is a scoring
 )
 
-// meta is what a store says of itself.
+// meta describes a store: the tables and the window that it began with, and its position.
 type meta struct {
 	Version  int      `json:"version"`
 	Tables   string   `json:"tables"`           // digest of the rows that it began with
@@ -72,7 +72,7 @@ func openStore(dir string, sync bool) (*bbolt.DB, error) {
 	return db, nil
 }
 
-// metaOf reads what a store says of itself; of a new one Version is 0.
+// metaOf reads the meta of a store. A new store has Version 0.
 func metaOf(tx *bbolt.Tx) (m meta, err error) {
 	if b := tx.Bucket(metaBucket); b != nil {
 		if err = json.Unmarshal(b.Get(metaKey), &m); err == nil && m.Version != storeVersion {
@@ -90,7 +90,7 @@ func (m meta) put(tx *bbolt.Tx) error {
 	return tx.Bucket(metaBucket).Put(metaKey, text)
 }
 
-// write lets to write accepted events, the last of which has the position of m.
+// write calls to for each accepted event, with its position, and stores m. The last event has the position of m.
 func write(tx *bbolt.Tx, m meta, changes []*choose.Change, to func(*bbolt.Tx, int64, choose.Event) error) error {
 	for i, c := range changes {
 		if err := to(tx, m.Position-int64(len(changes)-1-i), c.Event); err != nil {
@@ -100,7 +100,7 @@ func write(tx *bbolt.Tx, m meta, changes []*choose.Change, to func(*bbolt.Tx, in
 	return m.put(tx)
 }
 
-// put changes rows, nodes and classes by the event of a position.
+// put stores the event of a position in the buckets of rows, nodes and classes.
 func put(tx *bbolt.Tx, position int64, e choose.Event) error {
 	switch e.Kind {
 	case choose.SetClass:
@@ -121,7 +121,7 @@ func put(tx *bbolt.Tx, position int64, e choose.Event) error {
 	return appendEvent(tx.Bucket(rowBucket), position, e)
 }
 
-// putNode puts an event in the place of the one before about its node.
+// putNode stores an event in place of the last one about the same node.
 func putNode(tx *bbolt.Tx, e choose.Event) error {
 	text, err := json.Marshal(e)
 	if err == nil {
@@ -130,14 +130,14 @@ func putNode(tx *bbolt.Tx, e choose.Event) error {
 	return err
 }
 
-// swept is what a store need not have any more, because of events up to a position.
+// swept has the entries that a store no longer needs after the events up to a position.
 type swept struct {
 	position int64
 	all      []choose.Stored
 }
 
-// sweep deletes foldEvents of what a store need not have at most, and returns what is left. The log of a Live that learns has all its events: what those
-// have done stays.
+// sweep deletes at most foldEvents entries that the store no longer needs, and returns the others. Entries that an event of the log made unneeded stay,
+// since a start applies the log again.
 func sweep(tx *bbolt.Tx, pending []swept) (left []swept, err error) {
 	first, log := int64(math.MaxInt64), tx.Bucket(logBucket)
 	if log != nil {
@@ -181,7 +181,7 @@ func appendEvent(to *bbolt.Bucket, position int64, e choose.Event) error {
 // loadBatch is how many events of a store are applied at a time.
 const loadBatch = 256
 
-// stored are the events that a store has, in their order: the rows, then the nodes, then the classes.
+// stored yields the events of a store: the rows by position, then the nodes, then the classes.
 func stored(tx *bbolt.Tx) iter.Seq2[choose.Event, error] {
 	return func(yield func(choose.Event, error) bool) {
 		classes := tx.Bucket(classBucket)
@@ -192,7 +192,7 @@ func stored(tx *bbolt.Tx) iter.Seq2[choose.Event, error] {
 			if !yield(e, err) {
 				return
 			}
-			// A class that comes before the rows behind its row changes no number of these.
+			// The class follows its row at once. The numbers of later rows are the same as if it came later.
 			class := classes.Get([]byte(e.ID))
 			if e.Kind == choose.AddRow && class != nil && !yield(choose.Event{Kind: choose.SetClass, ID: e.ID, Class: string(class)}, nil) {
 				return
@@ -249,7 +249,7 @@ func Forget(dir, id string) (f Forgotten, err error) {
 			}
 			return e.ID == id
 		}
-		gone := map[string]bool{id: true} // rows of which classes may be known
+		gone := map[string]bool{id: true} // ids whose classes are erased
 		each := func(name []byte, of func(choose.Event) bool) (erased int, err error) {
 			var at [][]byte
 			b := tx.Bucket(name)
@@ -312,7 +312,7 @@ func Forget(dir, id string) (f Forgotten, err error) {
 // compact writes what a file has to a new one, which takes its place.
 func compact(db *bbolt.DB, path string) error {
 	next := path + ".new"
-	_ = os.Remove(next) // of a process that was killed
+	_ = os.Remove(next) // a process that was killed may have left it
 	to, err := bbolt.Open(next, 0o600, nil)
 	if err != nil {
 		return err
@@ -334,11 +334,11 @@ func forgetLines(path, id string) (n int, err error) {
 	for line := range strings.Lines(string(text)) {
 		var letter deadLetter
 		if json.Unmarshal([]byte(line), &letter) != nil {
-			letter.Line = line // the end of a process cut it
+			letter.Line = line // the line was cut when a process was killed
 		}
 		var value any // stays nil where the line is no JSON
 		_ = json.Unmarshal([]byte(letter.Line), &value)
-		// A line that is no JSON has its escapes, and those of its letter too where that was cut.
+		// A line that is no JSON keeps its escapes. A letter that was cut escapes them once more.
 		raw := fmt.Sprintln(letter.Line, letter.Reason, value)
 		once := unescaped(raw)
 		if strings.Contains(raw, id) || strings.Contains(once, id) || strings.Contains(unescaped(once), id) {
@@ -355,13 +355,13 @@ func forgetLines(path, id string) (n int, err error) {
 	return n, err
 }
 
-// escapes are those of strings of JSON; the two halves of a pair are one.
+// escapes matches an escape sequence of a JSON string. A run of \u escapes is one match, so that a surrogate pair is decoded as one character.
 var escapes = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfnrt]`)
 
-// unescaped is a text with the characters of the escapes that it has, in strings or not.
+// unescaped returns a text with its JSON escapes decoded, in strings or not.
 func unescaped(text string) string {
 	return escapes.ReplaceAllStringFunc(text, func(escape string) (is string) {
-		_ = json.Unmarshal([]byte(`"`+escape+`"`), &is) // the pattern has valid ones alone
+		_ = json.Unmarshal([]byte(`"`+escape+`"`), &is) // no error: the pattern matches valid escapes only
 		return is
 	})
 }
