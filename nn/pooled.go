@@ -227,7 +227,7 @@ func (l *pooledLayers) places(set []int32) []int32 {
 	return l.at[:len(set)]
 }
 
-// rootOf returns the factor 1/√n of the n values of a set.
+// rootOf returns the factor of the sum of a set of values. With 1/√n, the scale of the sum does not grow with n.
 func rootOf(set []int32) float32 { return float32(1 / math.Sqrt(float64(len(set)))) }
 
 func (l *pooledLayers) backward(dx []float32, b batch) {

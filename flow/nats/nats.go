@@ -186,7 +186,7 @@ func (r *receiver) Receive(ctx context.Context) ([]message.Message, error) {
 	return nil, nil
 }
 
-// collect takes the messages of a batch in hand.
+// collect returns the messages of a batch. Unless r.follows, it also stores them in r.hand, which has the messages without an acknowledgement.
 func (r *receiver) collect(ctx context.Context, batch jetstream.MessageBatch, err error) (got []message.Message, _ error) {
 	if err != nil {
 		return nil, err

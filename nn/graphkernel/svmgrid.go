@@ -121,9 +121,9 @@ func (g *SVMGrid) Learn(ctx context.Context, t validation.Split) (correct []int,
 	return correct, loss, nil
 }
 
-// gridSteps returns the limit of the steps for that many rows, which is about a second. With few rows a high
-// C is chosen by a row or two, and a limited search changes the choice: by a point on the 310 labels of PTC,
-// nested. With many rows, each row should be visited more than once.
+// gridSteps returns the maximum number of steps of a fit. Up to 500 rows it is a million: there, one or two rows decide between
+// high values of C, and a lower limit changed the accuracy of a nested cross-validation on PTC by 1 %. For more rows it is about
+// a second of work, but at least 10 steps for each row.
 func gridSteps(rows int) int {
 	const most, work = 1_000_000, 500_000_000
 	return max(10*rows, min(most, work/max(rows, 1)))
