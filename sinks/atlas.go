@@ -418,7 +418,7 @@ func (a *atlas) find(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				for _, w := range words { // pos counts graphs that a source left out
+				for _, w := range words { // the number of a graph is its position, which counts graphs that the source left out
 					for _, e := range w.examples {
 						if e.graph == graphs {
 							e.shown.Graph = pos[i]
@@ -451,8 +451,8 @@ func (a *atlas) find(ctx context.Context) error {
 	return nil
 }
 
-// like reports whether two words occur in the same graphs, raise the same class, and share nodes of an
-// example.
+// like reports whether two words raise the same class, the Jaccard index of their graphs is at least alikeGraphs, and that of
+// their nodes in a common example at least alikeNodes. Words with whole have no nodes to compare.
 func (w *candidate) like(x *candidate) bool {
 	if w.whole != x.whole || w.class() != x.class() {
 		return false

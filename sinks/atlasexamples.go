@@ -70,8 +70,8 @@ type occurrence struct {
 	edges []graph.Edge // members
 }
 
-// pattern returns the members alone. The word depends on an attribute of a member if it is not there when the attribute has another
-// value; all others become Unread. In a larger graph than mostVaried all do.
+// pattern returns the members alone. The word depends on an attribute of a member if the word does not occur when the attribute has another
+// value. The other attributes become Unread; in a graph of more than mostVaried nodes, all attributes.
 func (o *occurrence) pattern(ctx context.Context) (*Example, error) {
 	g, there := o.graph, false
 	var unread []*int32

@@ -77,7 +77,7 @@ type progress struct {
 	written time.Time
 	dirty   bool  // the file lacks the last step
 	records int64 // records so far
-	durable int64 // records in the file
+	durable int64 // records that the model in the file has learned from
 
 	places *flow.Places // of the source, or nil
 	now    mark         // last place at the begin of a batch
@@ -215,7 +215,7 @@ func (p *progress) begin(from *flow.Places) error {
 	return nil
 }
 
-// arrive stores the place of the begin of a batch, if it has one.
+// arrive notes the place of the source at the begin of a batch. A batch that begins between rows of one source row has no place.
 func (p *progress) arrive(rec arrow.Record) {
 	if p.places == nil {
 		return

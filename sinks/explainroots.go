@@ -62,8 +62,8 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 	return o.named(e, err)
 }
 
-// withoutRoots is without for the answer for roots, which are never removed. A removed node keeps its
-// number and loses its edges. Each removal costs a copy of the graph and one prediction, or one
+// withoutRoots returns the answer for the roots without each of some removals, in their order. Roots are never removed. A removed
+// node keeps its number and loses its edges. Each removal costs a copy of the graph and one prediction, or one
 // Predictor.PredictRoots if answers are smoothed.
 func (p *Predictor) withoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals []removal) ([]Answer, error) {
 	ask := p.PredictRoots
@@ -176,7 +176,7 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 	for size := aroundNodes; ; size *= 8 {
 		number = nearest(g, roots, size)
 		slices.Sort(number)
-		if len(number) >= g.N()/2 { // a cut does not pay
+		if len(number) >= g.N()/2 { // so large a part saves little, and the whole graph is used
 			for number = number[:0]; len(number) < g.N(); {
 				number = append(number, int32(len(number)))
 			}

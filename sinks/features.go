@@ -176,7 +176,7 @@ type features struct {
 	Features
 	shape         nn.Shape
 	schema, built *arrow.Schema // built has no tensors
-	ids           []string      // columns
+	ids           []string      // names of the columns of ids
 	numbers       []record.Channel
 	tensors       []int          // columns of the input
 	at            map[uint64]int // index of a word

@@ -363,7 +363,7 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 func (t *fitting) score(r nn.Result, value float64) float64 {
 	switch {
 	case t.Measure != "" && !t.HeldOut:
-		return t.Measure.Loss(value) + r.Loss/1e6 // few rows give many equal values
+		return t.Measure.Loss(value) + r.Loss/1e6 // with few rows many epochs have equal values, and the loss decides
 	case t.Score != nil:
 		return t.Score(r)
 	}

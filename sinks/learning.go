@@ -52,7 +52,7 @@ var (
 	_ flow.Reporter = (*predictor)(nil)
 )
 
-// askedOf returns the asked for records with a schema.
+// askedOf returns the collector of reports about records with a schema.
 func askedOf(s *arrow.Schema) (a *asked) {
 	a = &asked{}
 	_ = record.Meta(s, record.Target, record.MetaClasses, &a.classes) // the sink has checked it
@@ -86,7 +86,7 @@ func guess(target int32, probs []float32) Guess {
 // add adds rows with the answers of a model. r is the result of a training step; with r.Rows = 0, add
 // computes it from the answers.
 func (a *asked) add(r nn.Result, rec arrow.Record, answers []float32, classes int) {
-	targets, _ := record.Values[int32](rec, record.Target) // a stream to be predicted need not know them
+	targets, _ := record.Values[int32](rec, record.Target) // a stream to predict may have no targets
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	step := r.Rows > 0

@@ -231,7 +231,7 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	return nil
 }
 
-// say sets the output of a model for a row.
+// say sets the probabilities and the class, or the number, from the output of a model for a row.
 func (p *Prediction) say(said []float32, classes int) {
 	if classes == 0 {
 		p.Value = said[0]

@@ -349,7 +349,7 @@ func (s *workers) close() (err error) {
 
 // worker has the operators and the model of one call at a time.
 type worker struct {
-	graphs *record.Builder // of a Predictor
+	graphs *record.Builder // makes records of graphs; nil in an OpenGraph and an OpenRows
 	fields *flow.Direct
 	shape  nn.Shape
 	net    nn.Predictor

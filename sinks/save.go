@@ -43,7 +43,7 @@ func note(m nn.Saver, r operators.Recipe) error {
 	if m != nil && !m.Trained() {
 		return nil // Save of the model returns the error
 	}
-	p, err := newPredictor(m, r, nil) // the result of Load
+	p, err := newPredictor(m, r, nil) // as Load will make it: an unfit recipe is an error here
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}

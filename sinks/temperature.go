@@ -186,7 +186,7 @@ func (c calibration) behind(said []float32, classes int) {
 	c.prior.Apply(said)
 }
 
-// logits is direct for contributions to logits.
+// logits calibrates contributions to logits in place, as direct calibrates answers.
 func (c calibration) logits(k nn.Contributions) {
 	if c.smoothing != nil || k.Outputs < 2 {
 		return

@@ -34,15 +34,15 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// What the page is sent.
+// frame is the state that the page receives as JSON.
 type (
 	frame struct {
 		Name    string     `json:"name"`
 		Seconds Number     `json:"seconds"` // since the page was made
 		Over    bool       `json:"over"`
 		Failure string     `json:"failure"`
-		Ended   int        `json:"ended"` // runs, and of these
-		Failed  int        `json:"failed"`
+		Ended   int        `json:"ended"`  // number of ended runs, failed ones included
+		Failed  int        `json:"failed"` // number of failed runs
 		Hidden  int        `json:"hidden"` // runs at work that are not shown
 		Runs    []runFrame `json:"runs"`
 	}
@@ -54,7 +54,7 @@ type (
 		Failure string           `json:"failure"`
 		Done    int64            `json:"done"`
 		Read    int64            `json:"read"`
-		Hidden  int              `json:"hidden"` // stages
+		Hidden  int              `json:"hidden"` // number of stages that are not shown
 		Stages  []stageFrame     `json:"stages"`
 		Models  []*learningFrame `json:"models"`
 		Facts   []Fact           `json:"facts"`
@@ -89,16 +89,16 @@ type (
 		Stage   string      `json:"stage"`
 		Classes []string    `json:"classes"` // of Matrix; the last stands for all others if Others is above 0
 		Others  int         `json:"others"`
-		Matrix  [][]int     `json:"matrix"` // rows of each class, by the class that was said
+		Matrix  [][]int     `json:"matrix"` // number of rows, by class and predicted class
 		Bins    []bin       `json:"bins"`
 		Rows    int         `json:"rows"`
 		Curve   []point     `json:"curve"`
-		Epochs  [][5]Number `json:"epochs"` // number, loss and share right in training, the same of a test
+		Epochs  [][5]Number `json:"epochs"` // number; loss and share of correct rows in training; the same in validation
 		Alarms  []alarm     `json:"alarms"`
 	}
 	bin struct {
 		N     int    `json:"n"`
-		P     Number `json:"p"` // mean
+		P     Number `json:"p"` // mean of the probabilities
 		Right Number `json:"right"`
 	}
 	point struct {
@@ -109,7 +109,7 @@ type (
 		rows  int
 	}
 	alarm struct {
-		Row    int64  `json:"row"` // of the sample, or as its detector counts
+		Row    int64  `json:"row"` // number of the row, as the detector counts
 		Before Number `json:"before"`
 		After  Number `json:"after"`
 	}
@@ -186,7 +186,7 @@ func (l *learned) point(p point) {
 	l.curve, l.inPoint = append(l.curve, p), 1
 }
 
-// merge returns the mean of two points.
+// merge returns the mean of two points, weighted by their rows.
 func merge(a, b point) point {
 	n := Number(a.rows + b.rows)
 	mean := func(x, y Number) Number { return (x*Number(a.rows) + y*Number(b.rows)) / n }
@@ -195,7 +195,7 @@ func merge(a, b point) point {
 
 func (l *learned) frame(stage string) *learningFrame {
 	f := &learningFrame{Stage: stage, Rows: l.rows, Curve: l.curve, Alarms: l.alarms}
-	order := make([]int, len(l.cells)) // by class
+	order := make([]int, len(l.cells)) // indices of cells, by class
 	for i := range order {
 		order[i] = i
 	}
@@ -327,7 +327,7 @@ func (p *Page) next() ([]byte, bool) {
 		f.Runs = append(f.Runs, r.frame())
 	}
 	b, err := json.Marshal(f)
-	if err != nil { // of plain numbers and text
+	if err != nil { // not possible: a frame has numbers and text only
 		panic("live: " + err.Error())
 	}
 	p.frame, p.framed = b, now

@@ -47,7 +47,7 @@ type Page struct {
 	failure string
 }
 
-// run is a run on the page.
+// run is a pipeline or other work on the page.
 type run struct {
 	number  int
 	name    string

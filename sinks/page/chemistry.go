@@ -20,7 +20,7 @@ type chemistry struct {
 	bond                                        int
 }
 
-// chemistryOf returns nil where nodes are no atoms: the columns element, hydrogens and type, of edges, make them such.
+// chemistryOf returns nil unless nodes are atoms: nodes have the columns element and hydrogens, and edges the column type.
 func chemistryOf(l *record.Layout) *chemistry {
 	of := func(channels []record.Channel, name string) int {
 		return slices.IndexFunc(channels, func(c record.Channel) bool { return c.Name == name && c.Words != nil })
@@ -32,7 +32,7 @@ func chemistryOf(l *record.Layout) *chemistry {
 	return c
 }
 
-// of is the word of an attribute of an atom, "" if there is none.
+// of returns the word of an attribute of an atom, "" if there is none.
 func (c *chemistry) of(g *graph.Graph, channel int, v int32) string {
 	if channel < 0 || channel >= g.NodeCats {
 		return ""
@@ -41,7 +41,7 @@ func (c *chemistry) of(g *graph.Graph, channel int, v int32) string {
 	return word
 }
 
-// order is the type of the bond between two atoms, "" if there is none, as of a nil c.
+// order returns the type of the bond between two atoms, "" if there is none or c is nil.
 func (c *chemistry) order(g *graph.Graph, u, v int32) string {
 	at := g.Entry(u, v)
 	if c == nil || at < 0 || c.bond >= g.EdgeCats {
@@ -54,7 +54,7 @@ func (c *chemistry) order(g *graph.Graph, u, v int32) string {
 // bonds are the signs of the types of bonds.
 var bonds = map[string]string{"single": "–", "double": "=", "triple": "≡", "quadruple": "≣", "aromatic": ":"}
 
-// atom is an atom with its hydrogens and its charge, as in NH3+.
+// atom returns the text of an atom with its hydrogens and its charge, such as NH3+.
 func (c *chemistry) atom(g *graph.Graph, v int32) string {
 	text := cmp.Or(c.of(g, c.element, v), "?")
 	switch h := c.of(g, c.hydrogens, v); h {
@@ -78,8 +78,8 @@ func (c *chemistry) atom(g *graph.Graph, v int32) string {
 	return text + charge + sign
 }
 
-// pattern names the pattern of a word: an atom by the attributes that the word depends on, several atoms, if it depends on all, by the
-// name of the first example, since a colour may have other subgraphs elsewhere, and others by the word.
+// pattern returns the name of the pattern of a word. If the word depends on all attributes, the name is that of the first example; for several atoms it begins
+// with "such as", since the word may also stand for other subgraphs. Else an atom has the attributes that the word depends on, and several atoms have the word.
 func (c *chemistry) pattern(g *graph.Graph, word string) string {
 	whole := !slices.Contains(g.NodeCat, sinks.Unread) && !slices.Contains(g.EdgeCat, sinks.Unread)
 	switch {
@@ -100,8 +100,8 @@ func (c *chemistry) pattern(g *graph.Graph, word string) string {
 	return cmp.Or(strings.Join(all, ", "), word)
 }
 
-// name names a part of a molecule: an atom, or its groups and a line of its bonds or, with rings or many atoms, its formula. Atoms of
-// aromatic rings are small in lines, as in SMILES.
+// name returns the name of a part of a molecule: that of an atom, or the functional groups with a line of the bonds or, with rings or more than mostLine
+// atoms, the formula. A line has the atoms of aromatic rings in lower case, as in SMILES.
 func (c *chemistry) name(g *graph.Graph) string {
 	if g.N() == 1 {
 		text := c.atom(g, 0)
@@ -128,7 +128,7 @@ func (c *chemistry) name(g *graph.Graph) string {
 	return text
 }
 
-// line writes a tree from an atom.
+// line returns the text of a tree of atoms from atom v, without the branch to from. Branches are in parentheses, as in SMILES.
 func (c *chemistry) line(g *graph.Graph, v, from int32) string {
 	text := c.atom(g, v)
 	if element := c.of(g, c.element, v); c.of(g, c.aromatic, v) == "yes" {
@@ -151,7 +151,7 @@ func (c *chemistry) line(g *graph.Graph, v, from int32) string {
 	return text
 }
 
-// formula counts elements, first C and H, in the order of Hill.
+// formula returns the elements with their numbers, in the order of Hill: C and H first if there is C.
 func (c *chemistry) formula(g *graph.Graph) (text string) {
 	elements := map[string]int{}
 	for v := range int32(g.N()) {
@@ -177,7 +177,8 @@ func (c *chemistry) formula(g *graph.Graph) (text string) {
 	return text
 }
 
-// groups are functional groups: an element with bonds to other atoms, whose texts begin so, or an atom. The first that fits takes its atoms.
+// groups are functional groups, in the order of search. Without bonds, of is the text of an atom; else it is an element, and each bond begins the sign
+// and the text of another neighbour. Atoms of a found group, except its carbon neighbours, begin no later group.
 var groups = []struct {
 	name, of string
 	bonds    []string
@@ -192,7 +193,7 @@ var groups = []struct {
 // groups lists the functional groups in a part of a molecule.
 func (c *chemistry) groups(g *graph.Graph) (all []string) {
 	found, taken := map[string]int{}, make([]bool, g.N())
-	ring := 0 // aromatic bonds less aromatic atoms
+	ring := 0 // aromatic bonds minus aromatic atoms; 0 or more = a closed ring
 	for v := range int32(g.N()) {
 		if c.of(g, c.aromatic, v) == "yes" {
 			ring--

@@ -17,7 +17,7 @@ import (
 type drawing struct {
 	Label         string // its title
 	Side          int    // largest width on the page, in pixels
-	Left          int    // of the coordinates, as are Width and Height
+	Left          int    // least x; Width and Height have the unit of the coordinates
 	Width, Height int
 	Nodes, Edges  []mark
 }
@@ -27,21 +27,21 @@ type mark struct {
 	X1, Y1, X2, Y2, Size int     // radius, or width in tenths
 	Opacity              float64 // 0 = 1
 	Kind                 string  // class of the style
-	Bond                 string  // type of a bond, of which more than single has several lines
+	Bond                 string  // type of a bond, such as double, which has two lines
 	Dotted               bool
 	Title                string
 	Text                 string // in a circle
 	Beside               string // the text next to a circle, such as a number or an id
 	BesideX, BesideY     int    // its centre
-	Asked                bool   // has a ring around it
+	Asked                bool   // a root, which has a ring around it
 }
 
-// radius is that of a node of a drawing of n.
+// radius returns the radius of a node in a drawing of n nodes.
 func radius(n int) int { return max(12, 22-n/3) }
 
-// newDrawing places the nodes of a graph in a drawing of some width on the page. One below 200 has nodes of the size that large
-// ones have. One of 600 or more grows with the graph up to 2400, so that an edge is longer than two nodes are wide. mark is called
-// for nodes by v, v, and then for edges and arcs, the smaller node of an edge first, and sets how they look.
+// newDrawing places the nodes of a graph in a drawing of the width side on the page. Below 200, the width fits the graph, so that nodes are as large as in
+// large drawings. From 600 on, the width grows with the graph up to 2400, so that an edge is longer than two nodes are wide. look sets the style of a mark: it
+// is called with v, v for a node, and with the ends of an arc or of an edge, the smaller node first.
 func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m *mark)) *drawing {
 	const margin = 34
 	d := &drawing{Label: label, Side: side, Width: 600}
@@ -86,8 +86,8 @@ func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m 
 	return d
 }
 
-// letter places the texts beside circles: below, above, right or left of them, where nothing is yet. A text without such a place is
-// left out; the title of the circle has it. The drawing grows to have all texts within.
+// letter places the texts beside circles: at the first free place below, above, right or left of a circle. A text without a free place is
+// left out; the title of the circle has it. The drawing grows to contain all texts.
 func (d *drawing) letter() {
 	type box struct{ x, y, w, h int } // the centre and half of the sides
 	var taken []box
@@ -164,8 +164,8 @@ func (m mark) FontSize() int {
 // Stroke is the width of an edge.
 func (m mark) Stroke() string { return fmt.Sprintf("%.1f", float64(m.Size)/10) }
 
-// short is a text of at most n characters. A blank takes the place of those that are not seen: control characters and those that turn
-// the direction of the text around them.
+// short returns at most n characters of a text. A blank replaces characters that cannot be printed: control characters, and characters that
+// change the direction of text.
 func short(s string, n int) string {
 	var b strings.Builder
 	for _, c := range s {

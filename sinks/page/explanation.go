@@ -17,7 +17,7 @@ import (
 const (
 	mostDrawn     = 400 // nodes
 	mostWords     = 200 // rows of a table
-	mostNamed     = 12  // nodes with their names in a drawing of larger graphs; around roots those beside the roots
+	mostNamed     = 12  // nodes with names in a drawing of more than 24 nodes, or neighbours of roots with names
 	mostPictures  = 40  // fragments that are drawn
 	mostExplained = 100 // explanations of a page
 	mostIndexed   = 10000
@@ -103,10 +103,10 @@ func (p Explanations) Write(w io.Writer) error {
 	return pages.ExecuteTemplate(w, "explanation", page)
 }
 
-// explained is the content of the page.
+// explained is an explanation on the page and in its index.
 type explained struct {
 	*sinks.Explanation
-	Anchor                       int // 0: it is in the index alone
+	Anchor                       int // number of its section; 0 = only in the index
 	Title, Probabilities         string
 	ID, Answer, Probability, Why string
 	Drawing                      *drawing
@@ -151,7 +151,7 @@ var sections = []struct {
 // Where names the nodes of an occurrence.
 func (e explained) Where(nodes []int32) string { return e.of.places([][]int32{nodes}) }
 
-// brief is the line of the index.
+// brief returns the line of the explanation in the index.
 func (p Explanation) brief(parts []Part) (page explained) {
 	page.Explanation, page.of, page.Why = p.Reasons, p, p.because(parts)
 	page.Answer, page.Probability = p.answer()
@@ -165,7 +165,7 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 	page.Top, page.Tables, page.Molecule = e.Words[:min(mostWords, len(e.Words))], p.Tables, chemistryOf(&p.Layout) != nil
 	page.Omitted = len(e.Words) - len(page.Top)
 	page.Probabilities = probabilities(e)
-	numbers := map[int32]string{} // by node, of the table
+	numbers := map[int32]string{} // in the table, by node
 	for _, s := range sections {
 		at := section{Title: s.title, Caption: s.caption, Name: s.name, Value: s.value, Figures: s.kinds[0] == Column}
 		for _, part := range parts {
@@ -204,7 +204,7 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 	return page, err
 }
 
-// probabilities are those of the classes with their names, the largest ones of many.
+// probabilities returns the classes with their probabilities, the 10 largest of more.
 func probabilities(e *sinks.Explanation) string {
 	const most = 10
 	classes := min(len(e.Probs), len(e.Classes))
@@ -225,7 +225,7 @@ func probabilities(e *sinks.Explanation) string {
 	return strings.Join(all, ", ")
 }
 
-// picture draws a fragment.
+// picture draws a fragment, in the colour of the sign of its weight.
 func (p Explanation) picture(f *fragment) *drawing {
 	c := chemistryOf(&p.Layout)
 	return newDrawing(f.graph, f.name, 150, func(u, v int32, m *mark) {
@@ -241,10 +241,10 @@ func (p Explanation) picture(f *fragment) *drawing {
 	})
 }
 
-// draw draws the nodes with the largest weights. Those with numbers have them in place of their types, and names if they are beside roots.
+// draw draws up to mostDrawn nodes, the roots and then those with the largest weights. A node with a number has it in place of its type.
 func (p Explanation) draw(numbers map[int32]string) (*drawing, error) {
 	listed := slices.Clone(p.Reasons.Nodes)
-	rank := func(v sinks.NodeWeight) float64 { // what was asked comes first
+	rank := func(v sinks.NodeWeight) float64 { // roots come first
 		if slices.Contains(p.Reasons.Roots, v.ID) {
 			return math.Inf(1)
 		}
@@ -300,7 +300,7 @@ func (p Explanation) draw(numbers map[int32]string) (*drawing, error) {
 		if weight < 0 {
 			m.Kind = "minus"
 		}
-		if !(strength > 0) { // also of no number
+		if !(strength > 0) { // NaN too
 			strength = 0
 		}
 		m.Opacity = 0.08 + 0.92*strength

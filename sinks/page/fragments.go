@@ -18,8 +18,8 @@ import (
 type fragment struct {
 	name   string
 	graph  *graph.Graph
-	nodes  []int32   // of graph in the whole graph
-	places [][]int32 // ascending nodes
+	nodes  []int32   // node of the whole graph, by node of graph
+	places [][]int32 // ascending nodes of each occurrence
 	weight float64
 }
 
@@ -69,8 +69,8 @@ func (p Explanation) fragments() (all []Part, err error) {
 	return all, nil
 }
 
-// isomorphism is a text that isomorphic graphs with equal discrete attributes share, and others do not, but for hashes and fields
-// beyond the budget of count.Fields: the fields around all nodes, each of which is the whole graph in canonical form.
+// isomorphism returns a key that is equal for isomorphic graphs with equal discrete attributes: the fields around all nodes, each of which is the whole
+// graph in canonical form. Other graphs have another key, unless hashes collide or fields exceed the budget of count.Fields.
 func isomorphism(g *graph.Graph, workers map[int]count.Worker) (key string, err error) {
 	w := workers[g.N()]
 	if w == nil {
@@ -91,7 +91,7 @@ func isomorphism(g *graph.Graph, workers map[int]count.Worker) (key string, err 
 	return string(b), nil
 }
 
-// labelOf is the text of a node: that of an atom, or of the first discrete attribute, "" if there is none.
+// labelOf returns the text of a node: that of an atom, or of the first discrete attribute, "" if there is none.
 func labelOf(g *graph.Graph, l *record.Layout, c *chemistry, v int32) string {
 	first := 0
 	if c != nil {
@@ -115,7 +115,7 @@ func labelOf(g *graph.Graph, l *record.Layout, c *chemistry, v int32) string {
 	return strconv.Itoa(int(x))
 }
 
-// nameOf names a subgraph independent of the order of its nodes.
+// nameOf returns a name of a subgraph that does not depend on the order of its nodes.
 func nameOf(g *graph.Graph, l *record.Layout, c *chemistry) string {
 	if c != nil {
 		return c.name(g)

@@ -28,7 +28,7 @@ func Layout(g *graph.Graph) []Point {
 	}
 	const rounds = 300
 	for range rounds {
-		// Node by node, each against where the others are now.
+		// Nodes move one by one, by the current places of the others.
 		for u := range p {
 			var x, y, sum float64
 			for v := range p {
@@ -50,7 +50,7 @@ func Layout(g *graph.Graph) []Point {
 	return p
 }
 
-// distances returns the number of hops between every two nodes.
+// distances returns the number of hops between each two nodes, arcs either way. Without a path it is the largest number + 0.5.
 func distances(g *graph.Graph) []float64 {
 	n := g.N()
 	offsets, tails, _ := g.Transpose()

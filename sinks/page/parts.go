@@ -127,16 +127,16 @@ func (p Explanation) around() (all []Part) {
 	}
 	for _, v := range e.Nodes {
 		weight[v.ID] = v.Weight
-		if n := len(near[v.ID]); n > 0 && e.Method == "exact" { // it has kept as much as it gave to its edges
+		if n := len(near[v.ID]); n > 0 && e.Method == "exact" { // the weight is half of the attribution: the edges have the other half in equal parts
 			half[v.ID], weight[v.ID] = v.Weight/float64(n), 2*v.Weight
 		}
 	}
-	// The number of edges between roots and a node.
+	// distance is 1 + the number of edges between the roots and a node.
 	distance, queue := map[int32]int{}, slices.Clone(e.Roots)
 	for _, v := range e.Roots {
 		distance[v] = 1
 		if p.Graph != nil && p.Graph.Degree(v) <= mostDrawn {
-			for _, u := range p.Graph.Adj(v) { // a neighbour without a weight
+			for _, u := range p.Graph.Adj(v) { // so that a neighbour without a weight is listed too
 				weight[u] += 0
 			}
 		}
@@ -191,7 +191,7 @@ func (p Explanation) around() (all []Part) {
 	return all
 }
 
-// answer is the explained class with its probability, or the number, behind the target. Another class that the model answers is named.
+// answer returns the explained class with its probability, or the number, behind the target. If the model predicts another class, the text names it.
 func (p Explanation) answer() (text, probability string) {
 	e := p.Reasons
 	if p.Target != "" {
@@ -223,7 +223,7 @@ func (p Explanation) Summary() (string, error) {
 
 // because names the parts with the largest weights.
 func (p Explanation) because(parts []Part) string {
-	const most = 3 // of the others, and of the nodes
+	const most = 3 // parts of kind Node, and parts of other kinds
 	var others, nodes []string
 	together, worst := 0.0, Part{}
 	for _, part := range parts {
@@ -264,7 +264,7 @@ func (p Explanation) because(parts []Part) string {
 	return speaks + because + "; " + down
 }
 
-// name is what a node is called.
+// name returns the name of a node, by default its number, of atoms from 1.
 func (p Explanation) name(v int32) string {
 	switch {
 	case p.Name != nil:
@@ -275,7 +275,7 @@ func (p Explanation) name(v int32) string {
 	return strconv.Itoa(int(v))
 }
 
-// typeOf is the first discrete attribute of a node, of an atom its symbol with hydrogens and charge.
+// typeOf returns the first discrete attribute of a node, of an atom its symbol with hydrogens and charge.
 func (p Explanation) typeOf(v int32) string {
 	if p.Graph == nil || v < 0 || int(v) >= p.Graph.N() {
 		return ""
@@ -283,7 +283,7 @@ func (p Explanation) typeOf(v int32) string {
 	return labelOf(p.Graph, &p.Layout, chemistryOf(&p.Layout), v)
 }
 
-// places are the nodes of some places as text, the first ones.
+// places returns the nodes of the first 8 places as text.
 func (p Explanation) places(all [][]int32) string {
 	const most = 8
 	var text []string

@@ -23,7 +23,7 @@ type column interface {
 	chunk() *chunk
 }
 
-// columnOf returns nil for types that records of graphs lack.
+// columnOf returns the writer of a column of elem in depth nested lists, or nil for a type that records of graphs lack.
 func columnOf(elem arrow.DataType, depth int) column {
 	switch elem.ID() {
 	case arrow.UINT8:

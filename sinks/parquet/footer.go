@@ -158,7 +158,7 @@ func footer(leaves []leaf, groups []rowGroup, codec int, notes [][2]string) []by
 		c.text(2, notes[i][1])
 	})
 	c.text(6, "sanflow")
-	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // the order of the type
+	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // bounds are in the order of the type
 	c.close()
 	return append(binary.LittleEndian.AppendUint32(c.b, uint32(len(c.b))), magic...)
 }

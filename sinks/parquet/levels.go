@@ -53,7 +53,7 @@ func (l *levels) flushRun() {
 	l.pack(l.run)
 }
 
-// eight has a 1 at each of eight levels, by their width.
+// eight has eight packed levels of 1, by the width of a level.
 var eight = [...]uint64{1: 0xff, 2: 0x5555, 3: 0x249249}
 
 // pack moves n levels of the run to the group, which must have room for them.

@@ -55,7 +55,7 @@ func codecOf(name string) (codec int, c compressor, ok bool) {
 	case "snappy":
 		return codecSnappy, func(dst, src []byte) []byte { return snappy.Encode(dst[:cap(dst)], src) }, true
 	case "zstd":
-		// One goroutine needs the least memory. The bytes do not depend on it.
+		// One goroutine needs the least memory. The compressed bytes do not depend on the number of goroutines.
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			panic("parquet: " + err.Error()) // the options are constants

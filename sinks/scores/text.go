@@ -173,7 +173,7 @@ func (e *jsonEncoder) Write(rec arrow.Record) error {
 func (e *jsonEncoder) Close() error { return e.out.Flush() }
 func (e *jsonEncoder) Abandon()     {}
 
-// appendList appends the values from from to to as lists of a shape, whose first number is that of lists.
+// appendList appends values[from:to] as a list. With more than one dimension, it is a list of shape[0] lists of the shape shape[1:].
 func appendList(b []byte, values arrow.Array, from, to int, shape []int) (_ []byte, err error) {
 	n, width := to-from, 1
 	if len(shape) > 1 {
@@ -196,7 +196,7 @@ func appendList(b []byte, values arrow.Array, from, to int, shape []int) (_ []by
 	return append(b, ']'), nil
 }
 
-// appendJSON appends a value of JSON.
+// appendJSON appends a value as JSON: null if the value is null or not finite.
 func appendJSON(b []byte, col arrow.Array, i int) ([]byte, error) {
 	isNull, x := col.IsNull(i), 0.
 	switch col := col.(type) {
