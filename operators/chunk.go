@@ -128,7 +128,7 @@ func used(roots []int32) []int32 {
 	return roots
 }
 
-// emit emits graphs that need one row each; roots has them in rows row to end.
+// emit emits the graphs of the rows row … end-1, whose roots fit one row each.
 func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, end int, out *flow.Out) error {
 	for ; row < end; row++ {
 		fill(c.roots.Grow(c.Size), used(roots.Row(row)), -1)
@@ -171,7 +171,7 @@ func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 		if err != nil {
 			return err
 		}
-		emit := out.Repeat // the position is complete with the last row
+		emit := out.Repeat // only the last row of a graph completes the position
 		if len(roots) == 0 {
 			emit = out.Emit
 		}

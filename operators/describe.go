@@ -190,7 +190,7 @@ type description struct {
 	hops  int
 	bound int       // see Describe
 	root  *int32    // the only node whose numbers are asked for, or nil
-	near  []bool    // its neighbours
+	near  []bool    // by node: it is a neighbour of root
 	table []float32 // (rows, width)
 	width int
 	ctx   context.Context // nil never ends
@@ -349,7 +349,7 @@ func (b *description) nodes(name string, offset float64, x []float64, share bool
 	}
 }
 
-// ends reports whether walks end at a node.
+// ends reports whether walks end at node v, because its degree exceeds the bound.
 func (b *description) ends(v int32) bool { return b.bound > 0 && b.g.WholeDegree(v) > b.bound }
 
 // extremes returns the least and the largest value of the nodes of a row, NaN if none has a value.

@@ -291,7 +291,7 @@ func (v *evolver) count() {
 	maps.DeleteFunc(v.notes, func(_ string, n int64) bool { return n == 0 })
 }
 
-// Notes returns the counts of what the events did.
+// Notes returns the numbers of recomputed fields, of changes and of events without effect, by name.
 func (v *evolver) Notes() map[string]int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // Normalize gathers them.
 type hoods struct {
 	gathers bool
-	trusted bool // Assemble has made them in this run
+	trusted bool // Assemble has made the columns in this run, so they need no check
 
 	walk  field.Assembler
 	roots record.ListView[int32]

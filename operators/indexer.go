@@ -47,7 +47,7 @@ func (x *indexer) of(g *graph.Graph, rec arrow.Record, given *sharedGraph, build
 // smallGraph is the largest number of nodes of a graph that is not shared.
 const smallGraph = 64
 
-// release returns the shared graph.
+// release ends the use of the shared graph by the worker.
 func (x *indexer) release() {
 	if x.held != nil {
 		x.shared.put(x.held)
@@ -132,7 +132,7 @@ func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
 	return s
 }
 
-// put returns s. The last user frees it, unless keep is set.
+// put ends the use of s by one worker. The last user frees s, unless keep is set.
 func (p *sharedGraphs) put(s *sharedGraph) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

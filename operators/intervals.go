@@ -80,7 +80,7 @@ func (s Intervals) Open(in *arrow.Schema) (flow.Stage, error) {
 
 // intervalCount is the count of a word of an interval. A row has few of them beside hundreds of
 // words of its graph, and linear models scale rows to unit length. With a count of 1, 50 epochs are
-// too few to learn what the mean of an attribute decides; with 4, the model learns noise.
+// too few to learn a class that the mean of an attribute decides; with 4, the model learns noise.
 const intervalCount = 2
 
 var kindInterval = count.Kind("interval of a column")
@@ -116,7 +116,7 @@ func (w *wordLists) begin(mem memory.Allocator) {
 	}
 }
 
-// add appends a row.
+// add appends the words of a bag as a row.
 func (w *wordLists) add(bag *count.Bag) {
 	entries := bag.Entries()
 	ids, counts := w.ids.Grow(len(entries)), w.counts.Grow(len(entries))

@@ -137,8 +137,8 @@ func (m *wordMasker) Row(_ context.Context, row int) error {
 	return nil
 }
 
-// hide appends the values and replaces some of words by the unseen one. of returns a number of the
-// node or edge that value i belongs to.
+// hide appends the values. It replaces a word by the unseen one with probability rate. of maps
+// the index of a node or an edge to a number, whose hash decides.
 func (m *wordMasker) hide(c maskedWords, rate float64, values []int32, of func(i int) uint64) {
 	out, d := c.out.Grow(len(values)), len(c.channels)
 	copy(out, values)

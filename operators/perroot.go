@@ -85,7 +85,7 @@ type rootSplitter struct {
 	PerRoot
 	w      int
 	schema *arrow.Schema
-	refs   []record.Ref // rows and indices of the kept roots, as Record and Row
+	refs   []record.Ref // kept roots: Record is the row of a root, Row its index in the row
 }
 
 func (s *rootSplitter) Schema() *arrow.Schema { return s.schema }

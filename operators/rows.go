@@ -198,7 +198,7 @@ func (v *viewer) receive(from *recordView) { v.from = from }
 
 func (v *viewer) pass() *recordView { return &v.now }
 
-// view views rec, unless the stage before has.
+// view takes the checked view of rec from the stage before, or checks rec if there is none.
 func (v *viewer) view(rec arrow.Record) error {
 	v.now = recordView{graphs: &v.own}
 	if v.from != nil {

@@ -86,7 +86,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(schema, st), nil
 }
 
-// ofGraphs opens the operator for the attributes of graphs.
+// ofGraphs opens the operator for the continuous attributes of the nodes of graphs.
 func (s Standardize) ofGraphs(in *arrow.Schema) (flow.Stage, error) {
 	bound, err := record.Bind(in)
 	if err != nil {
@@ -130,7 +130,8 @@ func (s Standardize) check(column string, channels int, missing []int) error {
 	return nil
 }
 
-// scale returns the scaled value of channel j.
+// scale returns (x - mean) / deviation of channel j, at most 10⁶ in size unless x is infinite. NaN
+// becomes 0, and a deviation of 0 counts as 1.
 func (s Standardize) scale(x float32, j int) float32 {
 	if x != x {
 		return 0
@@ -146,7 +147,8 @@ func (s Standardize) scale(x float32, j int) float32 {
 	return max(-bound, min(bound, y))
 }
 
-// attrStandardizer scales the attributes of graphs.
+// attrStandardizer is one worker of a Standardize before Normalize. It scales the continuous
+// attributes of nodes.
 type attrStandardizer struct {
 	Standardize
 	listColumn[float32]

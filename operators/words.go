@@ -64,7 +64,7 @@ type mappedWords struct {
 	out *record.Lists[int32]
 }
 
-// add appends a channel.
+// add appends a channel. If the words of got and want differ, it makes a table.
 func (c *mappedWords) add(got, want record.Channel) {
 	var table []int32
 	if want.Words != nil {
@@ -129,7 +129,7 @@ func (m *wordMapper) Row(_ context.Context, row int) error {
 	return nil
 }
 
-// values returns the values of the column.
+// values returns the discrete attributes of the nodes or the edges of g, whichever the column has.
 func (c *mappedWords) values(g *graph.Graph) []int32 {
 	if c.name == record.NodeCat {
 		return g.NodeCat

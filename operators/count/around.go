@@ -79,11 +79,10 @@ type aroundCounter struct {
 	seen   []bool
 	around []int32 // visited nodes, ring by ring
 
-	// State of Ways: by index in around the set of ways; by node its index in around; and the
-	// number of nodes up to distance 1.
-	ways  []uint64
-	place []int32
-	rim   int
+	// State of Ways.
+	ways  []uint64 // by index in around: set of ways to the node
+	place []int32  // by node: its index in around
+	rim   int      // number of nodes up to distance 1
 
 	at func(v int32, at standing) // set by Find, else nil
 }
@@ -127,7 +126,7 @@ func (a *aroundCounter) Count(in Input, bag *Bag) error {
 	return nil
 }
 
-// root adds the words of a root.
+// root adds the words of the nodes around root, ring by ring, and of root itself.
 func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	if a.Ways {
 		a.place[root] = 0
@@ -151,7 +150,7 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	}
 }
 
-// words adds the words of a node at a position.
+// words adds the words of the attributes of node v, which stands at a position, and of its edges.
 func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
 	for _, i := range g.Sparse(v) {
 		bag.Add(uint64(at.in(kindAround).Add(uint64(i))), 1)

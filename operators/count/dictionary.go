@@ -40,8 +40,8 @@ func value(name func(int, int32) string, channel int, x int32) string {
 	return strconv.Itoa(int(x))
 }
 
-// named returns the name and the offset of a continuous attribute. Without a name it is kind and
-// number.
+// named returns the name and the offset of a continuous attribute. The name of an attribute without
+// one is kind and number.
 func named(of func(int) (string, float64), kind string, channel int) (name string, offset float64) {
 	if of != nil {
 		if name, offset = of(channel); name != "" {
@@ -304,7 +304,8 @@ func (t *colourTree) tree(round int, v int32) string {
 	return s
 }
 
-// first returns the name of a first colour.
+// first returns the name of the colour of node v before the first round: its label and, with
+// Triangles or Rounded, its degrees and triangles.
 func (t *colourTree) first(v int32) string {
 	w := t.w
 	var parts []string
@@ -329,7 +330,8 @@ func (t *colourTree) first(v int32) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// rounded returns a number as a colour contains it.
+// rounded returns the text of x, or, if Rounded is set, of the range of the numbers with as many
+// binary digits.
 func (t *colourTree) rounded(x int) string {
 	if t.w.Rounded {
 		return doublingText(t.w.round(x))
@@ -337,7 +339,8 @@ func (t *colourTree) rounded(x int) string {
 	return strconv.Itoa(x)
 }
 
-// doublingText returns the range of the numbers with so many binary digits.
+// doublingText returns the range of the numbers with the given number of binary digits, such as 4-7
+// for 3.
 func doublingText(digits uint64) string {
 	if digits <= 1 {
 		return strconv.Itoa(int(digits))
@@ -416,7 +419,7 @@ func profileText(g *graph.Graph, v int32, id uint64) string {
 	return text + "deviation about " + halfText(halfDoublings(math.Sqrt(squares/float64(n))))
 }
 
-// halfText returns a number that was rounded to half doublings.
+// halfText returns the text of the number that halfDoublings rounded to x.
 func halfText(x uint64) string {
 	return number(math.Exp2(float64(int64(x)-1<<32) / 2))
 }

@@ -32,7 +32,7 @@ type Fields struct {
 // String returns "fields(k=[5,10])" with all other settings that are not the default.
 func (f Fields) String() string { return describe(f) }
 
-// wordCacheBytes bounds the memory of the cache of fields.
+// wordCacheBytes bounds the memory of the cache of fields, which all workers share.
 const wordCacheBytes = 16 << 20
 
 // Prepare implements Counter.
@@ -104,7 +104,7 @@ func (f *fieldCounter) Count(in Input, bag *Bag) error {
 	}
 	for i, v := range in.Roots {
 		if v < 0 {
-			continue // a zero field
+			continue // the field of a missing root is zero
 		}
 		if err := f.root(in, g, i, v, bag); err != nil {
 			return err

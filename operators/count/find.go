@@ -268,7 +268,7 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 		}
 		for _, end := range queue[1:] {
 			n := weight
-			if whole { // both ends meet a pair; one of them counts it
+			if whole { // the searches from both ends find a pair; one of them counts it
 				if end < source {
 					continue
 				}

@@ -92,7 +92,7 @@ func (c Cuts) Words(h Hash, x float32, from int, add func(word Hash, low, high f
 	}
 	at := sort.Search(len(c), func(i int) bool { return x < c[i] }) // number of cuts up to x
 	for level, step := 0, 1; level < levels && step <= len(c); level, step = level+1, step*coarser {
-		if level < from && step*coarser <= len(c) { // there is a wider level
+		if level < from && step*coarser <= len(c) { // the next, wider level has cuts too
 			continue
 		}
 		i, low, high := at/step, math.Inf(-1), math.Inf(1)

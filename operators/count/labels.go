@@ -19,7 +19,7 @@ var (
 	kindDegree = Kind("degree")
 )
 
-// reset starts a graph.
+// reset sets the graph whose labels l hashes.
 func (l *labeler) reset(g *graph.Graph) {
 	l.g, l.nodes, l.edges = g, g.NodeCats+g.SparseCard > 0, g.EdgeCats > 0
 	l.ins = l.ins[:0]

@@ -94,7 +94,8 @@ func (s *pairCounter) count(g *graph.Graph, u, v int32, bag *Bag) {
 	}
 }
 
-// numbers adds the words of the numbers of a pair.
+// numbers adds the words of the scores of a pair: degrees, common neighbours, and walks between the
+// ends.
 func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
 	du, dv := float64(g.Degree(u)), float64(g.Degree(v))
 	low, high := min(du, dv), max(du, dv)
@@ -184,7 +185,7 @@ func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
 // beyond is the number of values of a distance. The last stands for all larger ones.
 const beyond = 10
 
-// hopsUpTo returns a distance as one of these values. near is hops plus one; 0 = not reached.
+// hopsUpTo returns a distance, at most beyond - 1. near is the distance plus one; 0 = not reached.
 func hopsUpTo(near uint8) int {
 	if near == 0 {
 		return beyond - 1

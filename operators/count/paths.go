@@ -63,8 +63,8 @@ const (
 	contextWords   = 256
 )
 
-// Contexts implements Contexter: the paths that begin at one node stand together. Each graph gives
-// the 256 smallest ids of each of 64 nodes, a random sample of a larger graph.
+// Contexts implements Contexter. A context has the paths that begin at one node: the contextWords
+// smallest ids. A graph of more than contextSources nodes has contexts of a random sample of them.
 func (p *pathCounter) Contexts(in Input, emit func(ids []uint64)) error {
 	return p.run(in, min(p.most, contextSources), func(g *graph.Graph, source, number int32, _ float64) {
 		p.around.Reset()
@@ -94,7 +94,7 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 		perm = rand.New(rand.NewPCG(0, uint64(n))).Perm(n)
 	}
 	if !g.Directed {
-		weight /= 2 // both ends meet each pair
+		weight /= 2 // the searches from both ends find each pair
 	}
 	every := 1 + 4096/max(1, n) // a search of a small graph costs less than a check of the context
 	for i := range sources {

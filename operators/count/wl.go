@@ -73,7 +73,7 @@ func (w *wlCounter) Count(in Input, bag *Bag) error {
 	})
 }
 
-// Contexts implements Contexter: the colours of a round stand together.
+// Contexts implements Contexter. A context has the colours of all nodes after one round.
 func (w *wlCounter) Contexts(in Input, emit func(ids []uint64)) error { return w.run(in, emit) }
 
 // run calls show with the colours of each round.

@@ -7,8 +7,8 @@ import (
 )
 
 // mostCounted caps the counts of rows, of known classes and of distinct values over all time. A sum
-// of as many numbers is missing. These grow with the table for frequent values, and a model would
-// meet counts that it has not learned. Means, shares and windows have no cap.
+// of mostCounted or more numbers is missing. Without the cap, the counts of frequent values grow with
+// the table beyond all counts that a model has learned. Means, shares and windows have no cap.
 const mostCounted = 20
 
 var ordinals = [recentNumbers]string{"last", "second last", "third last"}

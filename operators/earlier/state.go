@@ -73,7 +73,7 @@ type State struct {
 	cut    *cut      // if not nil, decides which classes are known
 
 	newest  int32  // last added row of known time
-	isFirst []bool // by combination of key columns, as in seen: whether newest has it first
+	isFirst []bool // by combination of key columns, as in seen: newest is the first row with its combination
 }
 
 // cut decides which classes are known until the next cut of a Replay: those of rows before row

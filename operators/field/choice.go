@@ -20,7 +20,7 @@ func (c *choice) begin(need, m int) {
 	c.key, c.tied, c.taken = scratch.Resize(c.key, m), c.tied[:0], c.taken[:0]
 }
 
-// all ties all nodes.
+// all ties all nodes, so that the next key distinguishes all of them.
 func (c *choice) all() {
 	c.tied = scratch.Resize(c.tied, len(c.key))
 	for j := range c.tied {

@@ -57,7 +57,7 @@ type cut struct {
 	scratch []int32
 	counted bool // side and alone are complete
 
-	noEnding bool // switches of benchmarks
+	noEnding bool // benchmarks set it; leaves then returns false
 }
 
 // States of a node of the last level: whether it has neighbours in that level.

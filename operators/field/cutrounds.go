@@ -62,7 +62,8 @@ func (c *cut) sideOf(j int32) (side [2]uint32) {
 	return side
 }
 
-// listOf returns the list of node j.
+// listOf returns the neighbours of node j in the last level, with their codes. aside has listed
+// them.
 func (c *cut) listOf(j int32) []int32 {
 	n := int32(c.side[0][j])
 	if c.codes == 2 {

@@ -25,7 +25,7 @@ type window struct {
 }
 
 // A lookup and an entry cost some per cent of a field. If fewer than 1 of memoRatio problems of a
-// window was found, memo leaves the cache alone for 1, 3, 7, 15 and then memoPause windows. The
+// window was found, memo makes no lookups for 1, 3, 7, 15 and then memoPause windows. The
 // first memoFirst windows do not count, since the cache may still be empty. Small problems recur
 // more often than large ones, so each size has its own window.
 const (
@@ -35,7 +35,7 @@ const (
 	memoPause  = 31
 )
 
-// end closes a window.
+// end starts the next window. After memoFirst windows with few hits, it sets skip.
 func (w *window) end() {
 	if w.hits*memoRatio >= memoWindow {
 		w.poor = min(w.poor, memoFirst)

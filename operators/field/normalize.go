@@ -38,16 +38,16 @@ type Normalizer struct {
 	// Stats counts the fields and their fallbacks.
 	Stats Stats
 
-	general bool // tests: lists only
+	general bool // tests set it; lists then order all problems
 
 	numbers numbering
 	cut     cut
-	whole   problem // problem of U
-	part    problem // problem of N
+	whole   problem // problem of the whole neighbourhood
+	part    problem // problem of the first K nodes
 	words   words
 	lists   lists
 	memo    memo
-	made    *problem // problem of the last field; order has its numbers
+	made    *problem // problem of the last field, whose nodes order numbers
 	order   []int32
 }
 

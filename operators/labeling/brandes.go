@@ -45,7 +45,7 @@ type brandes struct {
 	delta    []uint64  // by node: dependency of the source on one of its members, in 2⁻³²
 	sums     []sum128  // by node: sum of dependencies
 
-	stop  func() bool // called now and then in a long search; true ends it
+	stop  func() bool // called before every 2¹⁶-th node of a search; true ends the search
 	ended bool        // stop has ended a search, whose results are invalid
 
 	begin, back []int32 // edges by head, for recount

@@ -12,7 +12,7 @@ import (
 // language reads and writes labelings. Its registry is complete once the program has started.
 var language = settings.Language[Labeling]{
 	Package: "labeling", What: "labeling", Other: fromNumbered,
-	// Without a setting these label nothing, or depend on more than structure.
+	// Unlisted labelings label nothing without a setting, or depend on more than structure.
 	Unlisted: []string{"attribute", "auto", "sampled-betweenness"},
 	Also: ", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
 		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(seed=7)",

@@ -150,6 +150,6 @@ func (r *reduction) label(labels []float64) {
 		add(v, int32(r.nodes+b))
 	}
 	for v, s := range r.passed {
-		labels[v] = s.float() / 2 // both ends meet each pair
+		labels[v] = s.float() / 2 // the searches from both ends count each pair
 	}
 }

@@ -107,7 +107,7 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 	addUp(searches, sums)
 	half := 1.0
 	if !in.Graph.Directed {
-		half = 0.5 // both ends meet each pair
+		half = 0.5 // the searches from both ends count each pair
 	}
 	count := float64(len(sources))
 	for v := range labels {

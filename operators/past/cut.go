@@ -103,7 +103,7 @@ func (r *Rows) Behind(key int32) []int32 {
 // BehindUpTo returns the rows of a key that are before a time, or have that time and a lower number than other.
 func (r *Rows) BehindUpTo(key int32, time float64, other int32) []int32 {
 	rows := r.Behind(key)
-	if r.Tail == nil && int(other) < r.Timed { // the numbers of rows of known time are in this order
+	if r.Tail == nil && int(other) < r.Timed { // rows of known time are numbered by time
 		return rows[:scratch.Before(rows, func(row int32) bool { return row < other })]
 	}
 	return rows[:scratch.Before(rows, func(row int32) bool { return r.Before(row, time, other) })]
@@ -124,7 +124,7 @@ func (r *Rows) Add(time float64, class int32, cat []int32, attr []float32, keys,
 		at := len(r.BehindUpTo(key, time, v))
 		rows, ok := t.Behind[key]
 		if !ok {
-			rows = slices.Clone(r.BehindUpTo(key, math.Inf(1), v)) // of known time
+			rows = slices.Clone(r.BehindUpTo(key, math.Inf(1), v)) // the rows of known time
 		}
 		t.Behind[key] = slices.Insert(rows, at, v)
 	}
@@ -332,7 +332,8 @@ func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
 	return &c.made, c.whole, nil
 }
 
-// walk sets nodes.
+// walk sets nodes to root, its keys, the rows behind them, and so on for Hops rings, until there are
+// Nodes nodes.
 func (c *Cutter) walk(root int32) {
 	most := cmp.Or(c.Nodes, Nodes)
 	size := 4
@@ -488,7 +489,7 @@ func (c *Cutter) find(node int32) *slot {
 	}
 }
 
-// add appends a new node.
+// add appends node to nodes unless nodes has it. row says that it is a row, not a key.
 func (c *Cutter) add(node int32, row bool) {
 	if s := c.find(node); s.epoch != c.epoch {
 		*s = slot{node, int32(len(c.nodes)), c.epoch}

@@ -52,7 +52,8 @@ func Parse[T any](text string, named func(name string) (T, error), kinds Kinds) 
 	return c.Value(base), nil
 }
 
-// set sets a field from a text.
+// set parses text and stores the value in a field. Without given the setting has no value, which a
+// bool takes as true.
 func set(f Field, text string, given bool, kinds Kinds) error {
 	v := f.Value
 	kind, nested := kinds[v.Type()]
