@@ -59,7 +59,7 @@ func TestAtlas(t *testing.T) {
 	}
 	explanation := &page.Explanation{Title: "graph 0", Graph: torus, Reasons: reasons}
 	var pages [2]bytes.Buffer
-	if err := (page.Atlas{Title: "atlas", Atlas: atlas, Of: explanation}).Write(&pages[0]); err != nil {
+	if err := (page.Atlas{Title: "atlas", Atlas: atlas}).Write(&pages[0]); err != nil {
 		t.Fatal(err)
 	}
 	if err := explanation.Write(&pages[1]); err != nil {
