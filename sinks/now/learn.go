@@ -68,7 +68,7 @@ func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bo
 		goesOn = true
 		file, err := unpacker.DecodeAll(b.Get(modelKey), nil)
 		if err != nil {
-			return err
+			return fmt.Errorf("the learned model of the store is damaged or of another version: begin with a new store: %w", err)
 		}
 		state, _, err := s.model.Net.Resume(bytes.NewReader(file))
 		if err != nil && !errors.Is(err, nn.ErrKernels) { // the state is complete, but other kernels may round differently
