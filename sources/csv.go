@@ -162,8 +162,8 @@ func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		s.csv.Comma, s.csv.FieldsPerRecord, s.csv.ReuseRecord = rune(s.comma), -1, true
 		s.begin, s.end, s.line = p, len(b), r.line
 	}
-	first := r.line - s.line + 1       // as csv numbers lines
-	at := func(line, column int) int { // the offset of a position of csv
+	first := r.line - s.line + 1       // line of the row, as package csv counts lines
+	at := func(line, column int) int { // offset in b of a position that package csv returns
 		from := p
 		for range line - first {
 			from += bytes.IndexByte(b[from:], '\n') + 1
@@ -178,9 +178,9 @@ func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		line, _ = s.csv.FieldPos(0)
 	case bad != nil:
 		line = bad.StartLine
-		quote = at(bad.Line, bad.Column) // one that closes the value, or the end of the text
+		quote = at(bad.Line, bad.Column) // offset of the quote that closes the value, or of the end of the text
 		open = bad.Err == csv.ErrQuote && (quote >= next || b[quote] != '"')
-	default: // empty lines alone
+	default: // the rest of the text has empty lines only
 		line += bytes.Count(b[p:], []byte{'\n'})
 	}
 	r.line = s.line + line - 1

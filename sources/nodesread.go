@@ -25,7 +25,7 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 	defer f.Close()
 	f.Ctx, f.Alive = ctx, reading.Ending(ctx)
 	err = f.FindOnly("", "edges.txt", "sets", "edges.txt", func(folder string) bool {
-		return path.Base(folder) != "__MACOSX" // which macOS adds to archives
+		return path.Base(folder) != "__MACOSX" // macOS adds this folder to archives
 	})
 	if err != nil {
 		return nil, err

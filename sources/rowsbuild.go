@@ -140,7 +140,7 @@ func (b *rowBuild) open() error {
 	return nil
 }
 
-// begin opens a table. prefix is that of its channels, for Offsets.
+// begin opens a table. The keys of its columns in Offsets begin with prefix.
 func (b *rowBuild) begin(t *rowScan, table Table, prefix string) (err error) {
 	if t.tableScan, err = b.scan(table, nil); err != nil || b.Offsets == nil {
 		return err
@@ -395,7 +395,7 @@ func rowEnds(keys []int32, ends []rowEnd) []rowEnd {
 	return ends
 }
 
-// ids builds the ids of rows and keys.
+// ids builds the ids of the nodes: rows first, then keys.
 func (b *rowBuild) ids() error {
 	s := b.set
 	nodes := s.Graph.N()

@@ -118,7 +118,7 @@ func (r *recordTableReader) Next() (*TableBatch, error) {
 	return &r.batch, nil
 }
 
-// arrow converts an array. An error returns the row.
+// arrow converts an array. With an error it returns the row that has the value.
 func (v *TableValues) arrow(a arrow.Array) (row int, err error) {
 	*v = TableValues{Integers: v.Integers[:0], Floats: v.Floats[:0], Text: v.Text[:0], Spans: v.Spans[:0], Missing: v.Missing[:0]}
 	for i := range a.Len() {

@@ -62,7 +62,7 @@ func reread[S any](ctx context.Context, tables []Table, before *shown, read func
 	}
 }
 
-// scan opens a table. nil offsets are chosen by the data.
+// scan opens a table. If offsets is nil, the data decide the offsets.
 func (b *tableReading) scan(table Table, offsets map[string]float64) (*tableScan, error) {
 	r, err := table.OpenTable(b.ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ type tableChannel struct {
 	fields []*tableField
 }
 
-// joined adds a column to the channel with that name.
+// joined adds column f to the channel name, which it makes if there is none.
 func joined(channels []*tableChannel, name string, f *tableField) []*tableChannel {
 	at := slices.IndexFunc(channels, func(c *tableChannel) bool { return c.Name == name })
 	if at < 0 {
@@ -281,7 +281,7 @@ func (s *tableChannels) gather(rows []int32, skip int, last bool) (words []int32
 	return words, numbers
 }
 
-// drop frees the columns.
+// drop frees the values of the columns if all is set.
 func (c *tableChannel) drop(all bool) {
 	for _, f := range c.fields {
 		if all {

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// build builds the graphs.
+// build sets the layout and the graphs of b.set from the columns.
 func (b *tableBuild) build() error {
 	l := &b.set.Layout
 	l.Directed, l.Columns = b.Directed, b.columns()
@@ -327,7 +327,7 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	return ids, err
 }
 
-// keepRows keeps the rows of the edges.
+// keepRows sets TableRows to the edge rows with their ends and attributes, in the order of the table.
 func (b *tableBuild) keepRows(ends []graph.Edge) error {
 	all := make([]int32, len(ends))
 	if err := b.Take(4 * int64(len(all)) * int64(3+len(b.edgeAttrs.words)+len(b.edgeAttrs.numbers))); err != nil {

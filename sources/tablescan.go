@@ -407,7 +407,7 @@ func (t *tableScan) inFile(err error) error {
 	return &FileError{File: t.r.Name(), Line: 0, Err: err}
 }
 
-// read converts the values of a batch. An error returns the row.
+// read converts the values of a batch. With an error it returns the row that has the value.
 func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 	if f.kind == numberField {
 		f.numbers = slices.Grow(f.numbers[:0], rows)[:rows]

@@ -361,7 +361,7 @@ func (b *tableBuild) readGraphs() error {
 	if t == nil {
 		return nil
 	}
-	single := b.graphTargets // a graph has one value of each
+	single := b.graphTargets // columns with one value for each graph
 	if b.graphPart != nil {
 		single = append(single[:len(single):len(single)], b.graphPart)
 	}

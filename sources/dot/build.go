@@ -167,7 +167,7 @@ func (b *builder) join(from, to []int32) (err error) {
 	return nil
 }
 
-// escapes are those of DOT: \" is a quote, a backslash before a line end joins the lines, and \\ stays.
+// escapes replaces the escape sequences of a quoted DOT name: \" is a quote, a backslash before a line end joins the lines, and \\ stays.
 var escapes = strings.NewReplacer(`\\`, `\\`, `\"`, `"`, "\\\n", "", "\\\r\n", "")
 
 // plainName returns a name as Graphviz reads it: "a" is a. The text "<a>" keeps its quotes, since it differs from

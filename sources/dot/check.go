@@ -20,7 +20,7 @@ const (
 	tokenBytes, edgeBytes = 100, 200
 )
 
-// spellings are those of the keywords that gonum knows. Graphviz ignores case; gonum reads other spellings as nodes.
+// spellings has the spellings of keywords that gonum reads as keywords. Graphviz ignores case; gonum reads other spellings as nodes.
 var spellings = map[string][]string{
 	"strict": {"strict", "Strict", "STRICT"}, "graph": {"graph", "Graph", "GRAPH"},
 	"digraph":  {"digraph", "Digraph", "diGraph", "DiGraph", "DIGRAPH"},

@@ -133,16 +133,16 @@ func parse(l *reading.Lines, text []byte) (file *ast.File, err error) {
 		return nil, err
 	}
 	last := l.Line
-	l.Line = 0 // the tree has no lines
+	l.Line = 0 // the syntax tree has no line numbers
 	defer func() {
-		if bad := recover(); bad != nil { // some mistakes are reported so
+		if bad := recover(); bad != nil { // gonum reports some mistakes by a panic
 			err = l.Errorf("%v", bad)
 		}
 	}()
 	if file, err = dot.ParseBytes(append(text, '\n')); err == nil { // a comment needs its line end
 		return file, l.Alive()
 	}
-	place, what, ok := strings.Cut(err.Error(), ": error: ") // LINE:COLUMN
+	place, what, ok := strings.Cut(err.Error(), ": error: ") // place is LINE:COLUMN
 	if !ok {
 		what = err.Error()
 	}

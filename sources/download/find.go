@@ -115,8 +115,8 @@ func (f *finder) find(ctx context.Context, name string) (string, error) {
 var common = strings.Fields("AIDS COLLAB DD ENZYMES IMDB-BINARY IMDB-MULTI MUTAG Mutagenicity NCI1 NCI109 PROTEINS PTC_MR " +
 	"REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K")
 
-// alike returns a known collection whose name differs from name in case or punctuation only, or "". Known are
-// the collections in the folders and those of common.
+// alike returns a known collection whose name differs from name in case or punctuation only, or "". The
+// known collections are those in the folders and in common.
 func alike(name string, folders ...string) string {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {

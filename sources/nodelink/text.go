@@ -156,7 +156,7 @@ func (p *Text) Name() []byte {
 	return nil
 }
 
-// namesOf returns the JSON of id, name and graph.name, of those that are there.
+// namesOf returns the JSON values of id, name and graph.name. Absent ones are left out.
 func (p *Text) namesOf() (all []jsontext.Value) {
 	for _, key := range []string{"id", "name"} {
 		if text := p.Value(key); text != nil {

@@ -1,7 +1,7 @@
 package parquet
 
-// scratch holds the buffers for decoding a column. Table reuses them between row groups: otherwise as much
-// garbage as kept data accumulates between collections.
+// scratch holds the buffers for decoding a column. Table reuses them between row groups. Without
+// reuse, the garbage between two collections would be as large as the data that is kept.
 type scratch struct {
 	packed, plain      []byte
 	rep, def           []uint8

@@ -171,8 +171,8 @@ func (d opened) tableColumns() (columns []sources.TableColumn) {
 // tableRows bounds the rows of a batch.
 const tableRows = 1 << 14
 
-// Next returns the next rows. The decoders are made so that no file makes them panic;
-// should one do so, it is an error of the file.
+// Next returns the next rows. No file should make a decoder panic. If one does, the panic
+// is returned as an error of the file.
 func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -218,8 +218,8 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	return &t.batch, nil
 }
 
-// set converts the next n rows of a column. place is the index of the next value, which advances. An error
-// returns the row within the batch.
+// set converts the next n rows of a column. place is the index of the next value, which advances. With an
+// error it returns the row within the batch.
 func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, of column) (row int, err error) {
 	unit := of.seconds + of.tens
 	v.Missing = nil

@@ -30,7 +30,7 @@ type Lines struct {
 	Live   bool         // rows are returned as they arrive
 
 	size   int64                // file size, compressed if the file is; 0 = unknown
-	packed *atomic.Int64        // bytes read of it
+	packed *atomic.Int64        // bytes read of the file so far
 	Note   func(read, of int64) // progress callback; optional
 	told   time.Time
 

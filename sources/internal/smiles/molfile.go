@@ -33,7 +33,7 @@ type molfile struct {
 	n, e    int    // numbers of atoms and bonds
 	valence []int8 // valence field of each atom; 0 = not set, 15 = zero
 	radical []int8 // unpaired electrons of each atom
-	charged bool   // M  CHG or M  RAD occurred, which replaces the atom block
+	charged bool   // M  CHG or M  RAD occurred; both replace the charges and radicals of the atom block
 }
 
 // cut returns the columns from … to-1 without blanks. The line may be shorter.
@@ -208,7 +208,7 @@ func (r *molfile) hydrogens() {
 	for _, b := range r.m.Bonds {
 		o := int(b.Type)
 		if b.Type == Aromatic {
-			o = 1 // the atom adds one more below
+			o = 1 // an aromatic atom adds 1 below for all its aromatic bonds
 			r.m.Atoms[b.A].Aromatic, r.m.Atoms[b.B].Aromatic = true, true
 		}
 		order[b.A] += o

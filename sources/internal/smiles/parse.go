@@ -399,7 +399,7 @@ func (p *parser) finish() {
 	for _, b := range p.m.Bonds {
 		o := int(b.Type)
 		if b.Type == Aromatic {
-			o = 1 // the atom adds one more below
+			o = 1 // an aromatic atom adds 1 below for all its aromatic bonds
 		}
 		order[b.A] += o
 		order[b.B] += o
