@@ -89,7 +89,7 @@ type AtlasOptions struct {
 	Read func()
 }
 
-// check sets the defaults.
+// check returns an error for negative numbers, and sets the defaults.
 func (o *AtlasOptions) check() error {
 	if o.Motifs < 0 || o.Examples < 0 {
 		return fmt.Errorf("sinks: atlas: %d motifs with %d examples, want 0 or more, where 0 is the default", o.Motifs, o.Examples)
@@ -160,14 +160,14 @@ type example struct {
 	graph  int64
 	weight float64
 	nodes  []int32 // nodes of all occurrences, ascending
-	shown  Example // of the first occurrence
+	shown  Example // part of the graph around the first occurrence
 	first  *occurrence
 }
 
 // group is a list of alike words, the strongest first.
 type group struct {
 	words []*candidate
-	tally tally // of the summed weights
+	tally tally // tally of the sum of the weights of the words
 }
 
 // keepLargest inserts x into a descending list of the most largest values. Equal values keep their order of
@@ -195,8 +195,8 @@ func additives(net nn.Predictor) (all []nn.Additive) {
 	return all
 }
 
-// contributing is a sink that calls each with the contributions of the counts of each row, for each additive model. Without several
-// there is one such model.
+// contributing is a sink that calls each for each row and each additive model, with the contributions of the counts of the row. Without
+// several, more than one additive model is an error.
 type contributing struct {
 	p           *Predictor
 	several     bool
@@ -256,7 +256,7 @@ func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
 	return nil
 }
 
-// pass calls each for the contributions of all graphs.
+// pass runs the recipe over all graphs, and calls each with the contributions of each graph.
 func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contributions, values []float64)) error {
 	s := &contributing{p: a.p, each: func(row int64, c nn.Contributions, values []float64) {
 		a.read()

@@ -48,7 +48,7 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 		e.shown = showExample(view.in.Graph, view.names.Node, nodes, edges, o.Nodes)
 		e.shown.Graph, e.shown.Weight = row, e.weight
 		if i == 0 {
-			whole, _ := view.in.Graph.Without(nil, nil) // a copy
+			whole, _ := view.in.Graph.Without(nil, nil) // a copy, since the view borrows the graph
 			e.first = &occurrence{id: o.ID, of: view.of, graph: whole, roots: slices.Clone(o.Nodes), nodes: nodes, edges: slices.Clone(edges)}
 		}
 	}
@@ -57,7 +57,7 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 	e.nodes = slices.Compact(e.nodes)
 }
 
-// mostVaried is the number of nodes of the largest graph in which the attributes that a word depends on are found.
+// mostVaried bounds the nodes of a graph in which pattern varies attributes, since each variation costs a search for the word.
 const mostVaried = 2000
 
 // occurrence is an occurrence of a word in a copy of its graph.

@@ -236,7 +236,7 @@ func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
 	return err
 }
 
-// edgesOf sets the edges of b.
+// edgesOf sets the discrete and continuous channels of the edges of b.
 func edgesOf(b *nn.Batch, rec arrow.Record, rows int, s nn.Shape) (err error) {
 	if d := len(s.EdgeCats); d > 0 {
 		if b.EdgeCats, err = dense[int32](rec, record.EdgesCat, rows, s.W, s.K, s.K, d); err != nil {

@@ -53,7 +53,7 @@ func addDigest(digest *[sha256.Size]byte, rec arrow.Record) error {
 	return nil
 }
 
-// hashColumn hashes the values of a column.
+// hashColumn writes the bytes of the values of a column to h.
 func hashColumn(h hash.Hash, rec arrow.Record, name string) (err error) {
 	var ids []int64
 	var ints []int32

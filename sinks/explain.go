@@ -258,7 +258,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	return e, e.exact(ctx, rec, ops, c, b.Counts, words, max(0, class), rooted, o)
 }
 
-// numbers lists the columns of a row.
+// numbers lists the numbers of a row as columns, without weights yet.
 func (e *Explanation) numbers(row arrow.Record) error {
 	values, _, err := record.FixedValues[float32](row, record.RowColumns)
 	if err != nil {
@@ -571,7 +571,7 @@ func newShares() *shares {
 	return &shares{nodes: map[int32]float64{}, edges: map[graph.Edge]float64{}}
 }
 
-// add splits the weight of an occurrence.
+// add splits the weight of an occurrence equally among its nodes and edges.
 func (s *shares) add(weight float64, o count.Occurrence) {
 	n := len(o.Nodes) + len(o.Edges)
 	if n == 0 {

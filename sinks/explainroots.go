@@ -17,7 +17,7 @@ import (
 const (
 	occludedNodes = 64   // nodes around the roots that are removed
 	aroundNodes   = 1024 // least nodes of the part that replaces a large graph
-	mostVotes     = 256  // nodes in the list
+	mostVotes     = 256  // nodes in the list of votes
 )
 
 // ExplainRoots explains the answer for the roots of one row, a node or the two ends of a link, by

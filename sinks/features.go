@@ -57,7 +57,7 @@ func (p *Predictor) Words(ctx context.Context, rows func(operators.Recipe) flow.
 	if words = r.words(most < 0); most >= 0 {
 		words = words[:min(len(words), cmp.Or(most, MostWords))]
 	}
-	wanted := map[int64]map[uint64]*Word{} // by row
+	wanted := map[int64]map[uint64]*Word{} // words to name, by the first row that has them
 	for i := range words {
 		w := &words[i]
 		if w.Text = fmt.Sprintf("%#016x", w.ID); wanted[w.first] == nil {

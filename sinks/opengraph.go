@@ -281,7 +281,7 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 // prepared is the output of the operators before the Roots for a graph. If rows are pairs, it keeps the
 // input too.
 type prepared struct {
-	came  graph.Graph  // the graph in whole
+	came  graph.Graph  // the graph of the input, a view of whole
 	whole arrow.Record // the input, or nil
 	ready arrow.Record
 }

@@ -279,7 +279,7 @@ func (p *Predictor) work(ctx context.Context, of *workers, f func(*worker) error
 // own Close.
 func (p *Predictor) Close() error { return p.workers.close() }
 
-// workers is a pool of workers.
+// workers is a pool of the workers of a Predictor, an OpenGraph or an OpenRows. It opens them on demand.
 type workers struct {
 	open func() (*worker, error)
 	free func() error // called after the last worker is closed; or nil
@@ -358,7 +358,7 @@ type worker struct {
 	unseen int64
 }
 
-// count adds the unseen words of d beyond counted.
+// count adds to p.unseen the unseen words of d since the last call with counted, which has their number so far.
 func (p *Predictor) count(d *flow.Direct, counted *int64) {
 	if !p.words {
 		return

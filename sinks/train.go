@@ -86,7 +86,7 @@ func (t *trainer) WriteSome(_ context.Context, rec arrow.Record, refuse func(row
 	return t.progress.done()
 }
 
-// step learns from a record.
+// step learns from a record, and calls OnRow and OnStep.
 func (t *trainer) step(rec arrow.Record) error {
 	b, err := batchOf(rec, t.shape, true)
 	if err != nil {

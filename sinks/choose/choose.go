@@ -78,7 +78,7 @@ type System struct {
 
 // view is a recipe with candidate models.
 type view struct {
-	name   string // in reports
+	name   string // in Tried.Took
 	recipe operators.Recipe
 	models []model
 	// local is set if the view reads known classes of nodes. Its recipe is appended to that of the view
@@ -445,7 +445,7 @@ func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs
 // justRoots computes no features: its rows say only which nodes are the roots.
 var justRoots = operators.Recipe{operators.Roots{Nodes: []int32{-1}}}
 
-// cut makes records of 256 rows.
+// cut sets the size of the records of rows that are held in memory.
 var cut = operators.Batch{Size: 256}
 
 // cut puts the rows of a system into records of the size of the variable cut, by c.Workers.

@@ -187,7 +187,7 @@ type tail struct {
 	keyNode map[string]int32 // nodes of added keys by name; opened.named has those of rows
 }
 
-// begin creates an empty tail.
+// begin creates an empty tail, with the numbers of rows and keys in the set.
 func (o *OpenHistory) begin() {
 	set, g := o.h.Set, o.h.Set.Graph
 	t := tail{Tail: past.NewTail(g), keyNode: map[string]int32{}, tables: map[int32]int{}, spaces: map[string]int32{}}
@@ -349,7 +349,7 @@ func (o *OpenHistory) Apply(position int64, changes ...*Change) {
 	o.position = position
 }
 
-// add adds a row and its new keys.
+// add adds a row and its new keys to the tail, and the row to the state of earlier rows.
 func (o *OpenHistory) add(c *Change) {
 	h, t, r := o.h, &o.tail, c.row
 	l := h.Set.Channels
@@ -400,10 +400,10 @@ func (o *OpenHistory) inTail(v int32) (int, bool) {
 	return i, i >= 0
 }
 
-// rowOf returns the row with an id.
+// rowOf returns the node of the row with an id.
 func (o *OpenHistory) rowOf(id string) (int32, bool) { return o.find(id, true, o.named) }
 
-// keyOf returns the key with a name.
+// keyOf returns the node of the key with a name, which is SPACE:ID.
 func (o *OpenHistory) keyOf(name string) (int32, bool) { return o.find(name, false, o.tail.keyNode) }
 
 // find returns the node of a row or a key by its name. named has the added nodes.

@@ -658,7 +658,7 @@ func (r *historyReader) Close() error {
 	return nil
 }
 
-// alone returns the graph of node v of g alone.
+// alone returns a graph of node v of g without edges. It shares the attributes of g.
 func alone(g *graph.Graph, v int32) *graph.Graph {
 	one := &graph.Graph{Offsets: []int32{0, 0}, NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs}
 	one.NodeCat = g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats]

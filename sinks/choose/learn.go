@@ -406,7 +406,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	case *nn.Ensemble:
 		for i := range m.Nets {
 			one, ok := m.Nets[i].(nn.Saver)
-			if i < len(s.of) && c.tried[s.of[i]] != nil { // already trained
+			if i < len(s.of) && c.tried[s.of[i]] != nil { // a trained model of an earlier system
 				m.Nets[i] = c.tried[s.of[i]]
 				continue
 			}

@@ -135,8 +135,8 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			Epochs: 50, Patience: 10,
 		})
 	}
-	// The most accurate linear model of what is up to hops edges around a node, which is explained by words,
-	// and the same with smoothed answers, which are not.
+	// The most accurate linear model of what is up to hops edges around a node. Words explain its answers, but not
+	// those of the same system with smoothed answers.
 	one := System{
 		Name: "words", Recommended: true,
 		Recipe: then(asked, numbered(near, counts(count.Around{Hops: hops}), numbers)...), New: words, Epochs: 50, Patience: 10,
@@ -190,7 +190,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		all = append(all, ensemble)
 	}
 	if classes && len(set.Classes) > 1 {
-		// Trees on what is around a node with what trees say of the classes of the nodes there.
+		// Trees on counts around a node, and on the beliefs of other trees about the classes of the nodes there.
 		believe := operators.Beliefs{Names: set.Classes}
 		once := System{
 			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut, New: boosted,

@@ -100,7 +100,7 @@ func (o *opened) Predict(ctx context.Context, q *Question) (sinks.Answer, error)
 	return o.rows.Predict(ctx, rec)
 }
 
-// explain explains the answer to a question, with the ids of the nodes of its graph.
+// explain returns the reasons of the answer to a question. ids are those of the nodes of its graph.
 func (o *opened) explain(ctx context.Context, q *Question, class string, ids graph.IDs) (*sinks.Explanation, error) {
 	rec, err := o.record(q)
 	if err != nil {

@@ -43,7 +43,7 @@ type OpenNodes struct {
 	sets    map[graph.Edge]int64 // position of the last SetEdge of an edge
 	stats   []statistic
 	time    int     // index of the attribute of edges that is the time, or -1
-	sign    float32 // which of the rows an edge keeps: 1 = the first in time, -1 = the last, 0 = the least of all
+	sign    float32 // which of the rows an edge keeps: 1 = the first in time, -1 = the last, 0 = the first by words and numbers
 	swept   []Stored
 	loose   []int32 // nodes that may have neither an edge nor a row after this event
 	ofTable bool    // the store keeps this event, since it removed a row of the tables or set an edge
@@ -91,7 +91,7 @@ func (d *dictionary) number(word string) int32 {
 	return n
 }
 
-// compare compares two words as tables do: a missing one is the last.
+// compare orders two words as tables do: a missing word is the last.
 func (d *dictionary) compare(x, y int32) int {
 	switch {
 	case x == y:

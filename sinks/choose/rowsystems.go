@@ -54,7 +54,7 @@ func (h *History) Systems() ([]System, error) {
 // sumsOfTrees is the number of boosted models of different seeds in trees-words.
 const sumsOfTrees = 3
 
-// rowTrees returns boosted trees for numbers of rows.
+// rowTrees returns boosted trees for the numbers of rows: more and smaller trees than boosted, and smaller steps.
 func rowTrees(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Trees: 1000, Rate: 0.03, Leaves: 15, MinRows: 20, Columns: 0.3, Rows: 0.7, Seed: seed, Workers: workers}
 }

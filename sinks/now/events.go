@@ -29,7 +29,7 @@ import (
 // Bounds of a stream of lines.
 const (
 	mostLine  = 1 << 20 // bytes of a line
-	mostLines = 512     // of a batch
+	mostLines = 512     // lines of a batch
 	mostShown = 80      // bytes that the dead letter of a longer line keeps
 	pause     = 50 * time.Millisecond
 )

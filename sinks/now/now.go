@@ -50,10 +50,10 @@ type Live struct {
 	db      *bbolt.DB
 	waiting atomic.Int64 // number of events that wait
 
-	write   sync.Mutex // held by the one that writes and applies
+	write   sync.Mutex // held while events are written and applied
 	meta    meta
 	swept   []swept  // entries to delete from the store
-	learner *learner // or nil; changed under mu too
+	learner *learner // nil without Options.Learn; changed under write and mu
 
 	mu      sync.Mutex // guards the fields below, for short steps
 	queue   []*request
@@ -62,9 +62,9 @@ type Live struct {
 	last    time.Time // time at which at grew
 	kinds   map[string]int64
 	absent  map[string]int64 // of these, those that changed nothing
-	unknown int64            // words of events
+	unknown int64            // unknown words of events
 	late    int64            // edges behind the window
-	jumps   int64            // of the clock of the window
+	jumps   int64            // jumps of the clock of the window
 	jump    int64            // the greatest jump
 	moved   chan struct{}    // closed when at grows
 	failure error            // why no event is accepted any more: the store is closed
@@ -223,7 +223,7 @@ func (l *Live) Apply(events ...choose.Event) (position int64, err error) {
 	return r.position, r.err
 }
 
-// apply waits until a request is done. One of those that wait writes all that have come, in one transaction.
+// apply waits until a request is done. One of the waiting calls writes all requests of the queue, in one transaction.
 func (l *Live) apply(r *request) {
 	n := int64(len(r.events) + len(r.lines))
 	if most := l.opt.Queue; len(r.events) > most {
@@ -466,7 +466,7 @@ func (l *Live) Stats() Stats {
 	l.mu.Unlock()
 	s := &l.stats
 	size := int64(0)
-	_ = l.db.View(func(tx *bbolt.Tx) error { // an error is that of a closed store
+	_ = l.db.View(func(tx *bbolt.Tx) error { // a closed store returns an error, and size stays 0
 		size = tx.Size()
 		return nil
 	})
@@ -476,7 +476,7 @@ func (l *Live) Stats() Stats {
 	}
 }
 
-// mostRefused is the size of the file of refused lines above which it becomes the old one.
+// mostRefused is the size in bytes above which the file of refused lines is renamed to .old.
 const mostRefused = 32 << 20
 
 // refuse appends dead letters to the file of refused lines.

@@ -133,7 +133,7 @@ func (t *tally) scored(classes, positive int) Window {
 		a := &validation.Answers{Classes: classes, Class: t.Class, Probs: t.Probs[by]}
 		of := func(m validation.Measure) *float64 {
 			x, err := m.Of(a)
-			if err != nil { // there are no lessons, or none of the positive class, or no others
+			if err != nil { // there are no lessons, or all or none are of the positive class
 				return nil
 			}
 			return &x

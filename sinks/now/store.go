@@ -309,7 +309,7 @@ func Forget(dir, id string) (f Forgotten, err error) {
 	return f, err
 }
 
-// compact writes what a file has to a new one, which takes its place.
+// compact copies a store to a new file, which replaces the old one. No erased bytes are left in it.
 func compact(db *bbolt.DB, path string) error {
 	next := path + ".new"
 	_ = os.Remove(next) // a process that was killed may have left it

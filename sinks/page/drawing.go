@@ -126,7 +126,7 @@ func (d *drawing) letter() {
 
 func abs(x int) int { return max(x, -x) }
 
-// parallel returns the lines of an edge: as many as the order of its bond, of which one of an aromatic bond is dotted.
+// parallel returns the lines of an edge: as many as the order of its bond. An aromatic bond has two, one of them dotted.
 func parallel(m mark) []mark {
 	lines := map[string]int{"double": 2, "triple": 3, "quadruple": 4, "aromatic": 2}[m.Bond]
 	if lines == 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	mostDrawn     = 400 // nodes
+	mostDrawn     = 400 // nodes of a drawing
 	mostWords     = 200 // rows of a table
 	mostNamed     = 12  // nodes with names in a drawing of more than 24 nodes, or neighbours of roots with names
 	mostPictures  = 40  // fragments that are drawn

@@ -39,7 +39,7 @@ func (l *levels) add(v, n int) {
 	l.run += n
 }
 
-// flushRun encodes the run.
+// flushRun encodes the current run of equal levels, and empties it.
 func (l *levels) flushRun() {
 	if l.filled > 0 {
 		l.pack(min(l.run, 8-l.filled))
@@ -70,7 +70,7 @@ func (l *levels) pack(n int) {
 	}
 }
 
-// write appends the group.
+// write appends the group to the current packed run, or begins a packed run.
 func (l *levels) write() {
 	const most = 63 // groups of a run, so that their number takes one byte
 	if l.head < 0 || l.b[l.head]>>1 == most {

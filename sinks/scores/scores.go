@@ -289,7 +289,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 
 type sinkWriter struct {
 	*answers
-	to    flow.Writer // receives one record for each
+	to    flow.Writer // receives a record of predictions for each input record
 	given int64       // records so far
 }
 
