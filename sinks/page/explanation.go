@@ -140,7 +140,7 @@ var sections = []struct {
 	kinds                       []string
 	title, caption, name, value string
 }{
-	{[]string{Column}, "Numbers", "Columns that the model reads, and what each adds. Deviations are counted in standard deviations of the rows before with the same key", "column", "value"},
+	{[]string{Column}, "Numbers", "Columns that the model reads, and what each adds. A name that ends in deviations counts standard deviations of the rows before with the same key", "column", "value"},
 	{[]string{Own}, "Its own words", "Attributes of what was asked, and what each adds", "word", ""},
 	{[]string{Asked, Node}, "Nodes", "What each node adds; around what was asked, with its edges towards it", "node", "type"},
 	{[]string{Edge}, "Edges", "What each edge adds", "edge", ""},
