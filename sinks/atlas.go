@@ -367,7 +367,7 @@ func (r *ranking) words(all bool) (words []Word) {
 	return words
 }
 
-// meet collects the graphs of each word.
+// meet sums the weights and the counts of each word, and keeps the graphs with its largest weights as examples.
 func (a *atlas) meet(ctx context.Context) error {
 	return a.pass(ctx, func(row int64, c nn.Contributions, values []float64) {
 		for i, id := range c.IDs {
@@ -396,7 +396,7 @@ func (a *atlas) meet(ctx context.Context) error {
 	})
 }
 
-// find finds the occurrences of the words in their graphs, and groups alike words.
+// find adds the occurrences of the words to their examples, in one run over the graphs, and groups alike words.
 func (a *atlas) find(ctx context.Context) error {
 	wanted := map[int64][]*candidate{}
 	for _, w := range a.words {

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// findWords finds the occurrences of words in a graph.
+// findWords adds the occurrences of words in a graph to their examples.
 func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, words []*candidate) error {
 	wanted := map[uint64]*candidate{}
 	for _, w := range words {

@@ -359,7 +359,7 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	return nil
 }
 
-// score returns the score of a result with a value of the measure.
+// score returns the score of an epoch, lower is better, from a result and the value of Measure.
 func (t *fitting) score(r nn.Result, value float64) float64 {
 	switch {
 	case t.Measure != "" && !t.HeldOut:

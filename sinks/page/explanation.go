@@ -204,7 +204,7 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 	return page, err
 }
 
-// probabilities returns the classes with their probabilities, the 10 largest of more.
+// probabilities returns the classes with their probabilities; of more than 10 classes, the 10 most probable ones.
 func probabilities(e *sinks.Explanation) string {
 	const most = 10
 	classes := min(len(e.Probs), len(e.Classes))

@@ -221,7 +221,7 @@ func (p Explanation) Summary() (string, error) {
 	return text + ": " + p.because(parts), err
 }
 
-// because names the parts with the largest weights.
+// because returns a phrase with the parts of the largest weights for the answer, and the largest against it.
 func (p Explanation) because(parts []Part) string {
 	const most = 3 // parts of kind Node, and parts of other kinds
 	var others, nodes []string

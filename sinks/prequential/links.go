@@ -138,7 +138,7 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	return report, nil
 }
 
-// part is a range of edges with one kind of questions.
+// part is a range of edges of a stream: the training, validation or test part, or the whole stream of Run.
 type part struct {
 	end    int                // number of edges before its end
 	scores *meter             // nil if the edges are only learned

@@ -178,7 +178,7 @@ func (w *writer) parts() bool { return w.Dir != "" || w.Bucket != nil }
 // Durable counts the records in published files.
 func (w *writer) Durable() int64 { return w.durable }
 
-// end completes the current file.
+// end completes the current file, and tells place its rows, bytes and checksum.
 func (w *writer) end() error {
 	err := w.enc.Close()
 	if err == nil {
