@@ -41,7 +41,8 @@ type Autoencoder struct {
 	code, dcode    []float32 // (B, hidden)
 }
 
-// damage is the probability that a Binary value is lost, and the deviation of the noise.
+// damage is the probability that a Binary value becomes 0, and the standard deviation of the noise of
+// a Gaussian value.
 const damage = 0.3
 
 var _ Encoder = (*Autoencoder)(nil)
@@ -115,7 +116,8 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	return Result{Rows: rows, Loss: loss}, nil
 }
 
-// damage sets damaged to a damaged copy of the rows x.
+// damage sets damaged to the rows x with random errors: normal noise on Gaussian values, and zeros in
+// place of some Binary values.
 func (a *Autoencoder) damage(damaged, x []float32) {
 	if a.Units == Gaussian {
 		a.noise.Normal(damaged)

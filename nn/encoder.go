@@ -46,7 +46,7 @@ const (
 	Gaussian Units = "gaussian" // any number; channels should have mean 0 and deviation 1
 )
 
-// resolve replaces "" and checks the type.
+// resolve replaces "" by Binary. An unknown type is an error.
 func (u *Units) resolve() error {
 	if *u = cmp.Or(*u, Binary); *u != Binary && *u != Gaussian {
 		return fmt.Errorf("%s is %q, want Binary or Gaussian", "Units", string(*u))

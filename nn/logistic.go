@@ -247,7 +247,7 @@ const mostWeights = 1 << 26
 func Best() *Logistic {
 	return &Logistic{
 		Kernel: Min, Width: 1 << 17, Heads: 10, narrow: true,
-		Optimizer: AdaGrad{Rate: 0.05, Epsilon: 1e-3}, // the default, by which String names the model
+		Optimizer: AdaGrad{Rate: 0.05, Epsilon: 1e-3}, // the default with Min, set so that String shows it before Init
 	}
 }
 

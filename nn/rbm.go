@@ -53,7 +53,7 @@ func (r *RBM) String() string {
 // Init draws small normal weights from Seed, with biases 0; see Encoder.
 func (r *RBM) Init(visible int) error { return initEncoder(r, visible) }
 
-// draw follows Hinton, A Practical Guide to Training RBMs (2010), section 8.
+// draw draws the weights as Hinton, A Practical Guide to Training RBMs (2010), section 8, recommends.
 func (r *RBM) draw() {
 	random.New(r.Seed, random.Init).Normal(r.weight.W)
 	for i := range r.weight.W {

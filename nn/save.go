@@ -51,7 +51,7 @@ func saveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error })
 	return nil
 }
 
-// keyUnit is the unit of the values that a network learned.
+// keyUnit is the metadata key of the unit of the values that a network learned.
 const keyUnit = "target"
 
 // save implements Save of every network.

@@ -116,7 +116,8 @@ func (r *replica) squares() float64 {
 	return kernel.Squares(few.G) + kernel.Squares(table.grads())
 }
 
-// whole calls f with the gradient of the whole table in p, the weights of the model.
+// whole calls f while p.G, the gradient of all weights of the model, has the gradient of the whole
+// table, which whole clears afterwards.
 func (s *scattered) whole(p *layer.Params, f func() bool) bool {
 	p.Dense()
 	all := s.table.G

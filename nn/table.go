@@ -14,7 +14,8 @@ const (
 	tableName = "table"
 	rowsName  = "table.rows"
 
-	// A file may stand for unpacked weights, and for ratio more for each weight in it.
+	// A table has at most unpacked weights, and ratio more for each weight in its file. This bounds the
+	// memory that a short file can demand.
 	unpacked = 1 << 22
 	ratio    = 16
 )

@@ -65,7 +65,7 @@ func (t *team) learn(b batch) (seen tally, learned float64, err error) {
 	t.await(n)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.batch = batch{} // it belongs to the caller
+	t.batch = batch{} // the memory of the batch belongs to the caller
 	if t.panics != nil {
 		panic(t.panics)
 	}
@@ -161,7 +161,7 @@ func (t *team) part(i int, r *replica) {
 		t.turn.Broadcast()
 	}()
 	if i == 0 {
-		r = t.learner.work // its gradients are the sum
+		r = t.learner.work // the gradients of learner.work are the sum over all parts
 	}
 	from, to := i*t.batch.rows/t.parts, (i+1)*t.batch.rows/t.parts
 	seen, learned, err = r.learn(t.batch.cut(t.learner.shape, from, to), t.learner.steps, from, t.batch.rows)

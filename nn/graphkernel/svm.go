@@ -185,7 +185,7 @@ func (m *SVM) Class(k []float64) int32 {
 	return m.vote(decisions)
 }
 
-// vote returns the class of the most decisions.
+// vote returns the class that most decisions between two classes prefer, of equal ones the smallest.
 func (m *SVM) vote(decisions []float64) int32 {
 	votes := make([]int, len(m.classes))
 	for i, d := range decisions {

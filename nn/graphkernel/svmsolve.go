@@ -19,8 +19,8 @@ import (
 // The slices are in the order of place, which changes. The active rows are the first.
 type svmProblem struct {
 	rows      *Gram
-	place     []int32   // columns of the rows of the problem in the matrix
-	y         []float64 // +1 or -1 for each
+	place     []int32   // index in the matrix of each row of the problem
+	y         []float64 // class of each row, +1 or -1
 	c         float64
 	tolerance float64
 	maxSteps  int

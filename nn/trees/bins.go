@@ -13,7 +13,7 @@ import (
 
 const (
 	mostValues = 255     // bins of the values of a column
-	sampled    = 200_000 // rows, about, whose values set the bins of a dense column
+	sampled    = 200_000 // approximate number of rows whose values set the bins of a dense column
 	rare       = 160     // bagged trees split by counts that at least a 160th of the rows has
 )
 
@@ -196,7 +196,7 @@ func (g *grower) columns(values [][]float64, words map[uint64]*levels) (place ma
 	return place
 }
 
-// cut sets the cuts between values and that many zeros. A cut has at least least rows on each side. Many
+// cut sets the cuts between the distinct numbers of a list: values, and zeros times the number 0. A cut has at least least rows on each side. Many
 // values are divided into bins of about equally many rows.
 func (k *column) cut(values []float64, zeros, least int) {
 	type level struct {

@@ -114,7 +114,8 @@ func (m *Model) Fit(ctx context.Context, train, valid Rows) (unknown int, err er
 // patience is the number of rounds without a lower loss that ends a fit.
 const patience = 30
 
-// run grows the trees.
+// run grows the trees, at most Trees rounds. With validation rows it stops after patience rounds
+// without a lower loss, and keeps the trees up to the lowest.
 func (g *grower) run(ctx context.Context) error {
 	k := g.outputs
 	if g.n = len(g.targets); g.n > mostRows {
@@ -260,7 +261,8 @@ func (g *grower) mean() {
 	}
 }
 
-// keep keeps the ids of counts that splits use, and numbers the columns of the nodes by them.
+// keep sets ids to the ids of counts that splits use, and renumbers the columns of the nodes
+// accordingly.
 func (g *grower) keep() {
 	number := map[int32]int32{}
 	for _, n := range g.nodes {

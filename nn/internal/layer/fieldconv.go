@@ -145,7 +145,7 @@ func (l *FieldConv) badValue(row, at int, v int32) error {
 	return inputErrorf(row, "%s, %s channel %d: value %d, want -1 to %d", l.place(at/d), kind, at%d, v, l.Cats[at%d]-1)
 }
 
-// place names a cell of a graph.
+// place returns the name of a cell of a graph for errors.
 func (l *FieldConv) place(cell int) string {
 	n := l.N / max(1, l.Fields)
 	f, c := cell/n, cell%n

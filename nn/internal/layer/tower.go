@@ -15,7 +15,7 @@ type Tower struct {
 	some  int // graphs that pass through both layers at a time
 
 	y1, y2 []float32 // activations of a batch
-	d1     []float32 // gradient of y1 of these graphs
+	d1     []float32 // gradient of y1 of some graphs
 }
 
 // fieldsAtOnce is the number of rows that a product of the first layers should have. Small graphs are

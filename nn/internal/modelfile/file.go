@@ -29,7 +29,7 @@ func versionOf(kind string) string {
 	return Version
 }
 
-// Metadata of sanflow begin with this; all others are the user's Info.
+// prefix begins the metadata keys of sanflow. All other keys are the user's Info.
 const prefix = "sanflow."
 
 const (
