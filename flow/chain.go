@@ -19,7 +19,7 @@ type step struct {
 // forks reports whether several workers may run the stage.
 func (s step) forks() bool {
 	_, forker := s.stage.(Forker)
-	_, flusher := s.stage.(Flusher) // its output depends on earlier records
+	_, flusher := s.stage.(Flusher) // the output of a Flusher depends on earlier records
 	return forker && !flusher
 }
 
@@ -38,7 +38,7 @@ func (r *run) fork(s step) (step, error) {
 type job struct {
 	rec     arrow.Record // nil if a Flusher emits without input
 	outs    []arrow.Record
-	letters []Letter // which own their rows
+	letters []Letter // each letter owns its row
 	err     error
 }
 

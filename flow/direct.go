@@ -51,7 +51,7 @@ func (d *Direct) Fork() (*Direct, error) {
 	return f, f.open()
 }
 
-// open opens the missing stages and makes the chain.
+// open opens or forks the stages that are not open, and connects them. After an error d is closed.
 func (d *Direct) open() error {
 	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)

@@ -13,7 +13,7 @@ type taker interface{ take(rec arrow.Record) }
 // edge connects two goroutines of a pipeline, with a buffer of Options.Buffer records.
 type edge struct {
 	run      *run
-	from, to *counter // of the stages before and behind
+	from, to *counter // counters of the stages before and behind the edge
 	records  chan arrow.Record
 
 	timer *time.Timer // nil before the first deadline

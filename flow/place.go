@@ -47,7 +47,7 @@ type Places struct {
 	reader Seeker
 
 	mu    sync.Mutex
-	queue [][]int64 // positions of source rows on their way
+	queue [][]int64 // positions of the source rows that have not arrived at the sink
 	at    int       // index in queue[0]
 	rows  int64     // source rows up to the last arrival
 	pos   int64     // position of the last arrival

@@ -44,7 +44,7 @@ func (p Pipeline) Plan(ctx context.Context) (string, error) {
 	defer r.cancel(nil)
 	o := p.open(r)
 	o.close()
-	names, n := namer{}, len(o.counts) // opened stages
+	names, n := namer{}, len(o.counts) // number of open stages
 	if r.err() == nil {
 		n++
 	}

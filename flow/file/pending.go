@@ -24,7 +24,7 @@ var errIrregular = errors.New("it is no regular file")
 type Pending struct {
 	fs   FS
 	path string
-	file File // nil when it has its name, or is given up
+	file File // nil once the file has its name, or was given up
 }
 
 // Create begins a file. It fails at once if the place cannot be written to,
@@ -74,7 +74,7 @@ func (p *Pending) Publish() error {
 	} else {
 		err = p.fs.SyncDir(filepath.Dir(p.path))
 	}
-	if movesOpen { // held until it has its name
+	if movesOpen { // the lock is held until the file has its name
 		closed = f.Close()
 	}
 	return CannotWrite(p.path, errors.Join(err, closed))

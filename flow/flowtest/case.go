@@ -104,7 +104,7 @@ var checks = []struct {
 	{"source", (*subject).source},
 }
 
-// subject is a case with its stream and the result of one worker.
+// subject is a case with its stream and the result with one worker, which other runs must equal.
 type subject struct {
 	Case
 	trial trial

@@ -108,7 +108,7 @@ func (s *subject) cuts() error {
 	}
 	whole, err := record.Take(memory.DefaultAllocator, s.trial.in, refs)
 	if err != nil {
-		return nil // Take does not support the columns: no larger record
+		return nil // Take does not support the columns, so the check has no larger record
 	}
 	defer whole.Release()
 	if err := s.cut([]arrow.Record{whole}); err != nil {
@@ -211,7 +211,7 @@ func (s *subject) refused() error {
 	if err != nil {
 		return fmt.Errorf("with the policy Skip: %w", err)
 	}
-	// The stream without the refused rows.
+	// t.in becomes the stream without the refused rows.
 	t.in = nil
 	for _, rec := range s.trial.in {
 		pos := positions(rec)

@@ -163,7 +163,7 @@ func (s *subject) explain(err error) error {
 	for _, rec := range s.trial.in {
 		gs, bad := record.GraphsOf(rec)
 		if bad != nil {
-			return err // records of something else
+			return err // the records have no graphs
 		}
 		for row := range gs.Len() {
 			if id := fmt.Sprintf("%s=%d ", record.GraphID, gs.ID(row)); strings.HasPrefix(e.row, id) || strings.Contains(e.row, " "+id) {

@@ -128,7 +128,7 @@ func row(i int, g *graph.Graph) record.Row {
 	var ids []string
 	for v := range int32(g.N()) {
 		r.NodeClass = append(r.NodeClass, v%2)
-		ids = append(ids, fmt.Sprintf("%c of graph %d", 'z'-v, i)) // which do not ascend
+		ids = append(ids, fmt.Sprintf("%c of graph %d", 'z'-v, i)) // the ids do not ascend
 	}
 	var err error
 	if r.NodeID, err = graph.IDsOfStrings(ids); err != nil {

@@ -78,7 +78,7 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 	}}, context.Canceled)
 }
 
-// into streams t.in into a new sink and wants that error.
+// into streams t.in into a new sink and checks that the run ends with the error want.
 func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want error) error {
 	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(record.Poison{})

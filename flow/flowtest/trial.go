@@ -16,8 +16,8 @@ import (
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
-// patience bounds the time from the end of the context to the end of a run. The rule is a second; a busy
-// machine needs more.
+// patience bounds the time from the end of the context to the end of a run. A stage has to end
+// within a second, but a busy machine needs more.
 var patience = 10 * time.Second
 
 // trial is one run of an operator under the conditions of a check.
@@ -25,7 +25,7 @@ type trial struct {
 	op      flow.Operator
 	schema  *arrow.Schema  // of in
 	in      []arrow.Record // input
-	shared  bool           // pass in itself, not copies that are freed at their release
+	shared  bool           // the source emits the records of in, not copies that are freed at their release
 	loans   *loans         // checks Retain and Release; or nil
 	endless bool           // repeat in, and collect nothing
 	workers int
@@ -35,14 +35,14 @@ type trial struct {
 	expect  []int64           // positions of the expected output rows; nil: no Acker
 }
 
-// result is the result of a trial.
+// result has the rows that the sink of a trial got, the refused rows, and the error of the run.
 type result struct {
 	err     error
 	rows    []string // as Rows returns them, read after the run
 	sizes   []int64  // rows per record
 	pos     []int64
 	letters []string
-	refused []int64 // positions
+	refused []int64 // positions of the refused rows
 	reasons []error
 }
 

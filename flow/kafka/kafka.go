@@ -73,7 +73,7 @@ func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
 	r.cl, err = t.client(
 		kgo.ConsumerGroup(t.Group), kgo.ConsumeTopics(t.Name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(), kgo.FetchMaxBytes(16<<20), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.BlockRebalanceOnPoll(), // while polled messages are not noted
+		kgo.BlockRebalanceOnPoll(), // no rebalance between a poll and the entry of its messages in parts
 		kgo.OnPartitionsRevoked(func(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
 			r.commit(ctx)
 			r.forget(gone)
@@ -114,7 +114,8 @@ func (t Topic) Follow(ctx context.Context, after map[string]int64) (message.Rece
 	return r, nil
 }
 
-// unread returns the records of a reader that follows which it has not read. The client begins with the first record of a partition, and jumps from there.
+// unread returns the records of f that a reader that follows has not read. The client begins with the first record of a partition. If
+// the reader has read all of f, unread moves the client to the first record behind r.read.
 func (r *receiver) unread(f kgo.FetchTopicPartition) ([]*kgo.Record, error) {
 	read := r.read[f.Partition]
 	switch {
@@ -148,18 +149,19 @@ type receiver struct {
 	lag    atomic.Int64
 
 	mu    sync.Mutex
-	parts map[int32]*partition // that this reader has
+	parts map[int32]*partition // by number: the partitions that this reader has
 }
 
-// partition is what is not complete of a partition, from the time it was assigned to this reader.
+// partition has the messages of a partition that are received and not complete, since the partition was
+// assigned to this reader.
 type partition struct {
-	open  []*position     // in order
-	next  kgo.EpochOffset // what to commit
+	open  []*position     // in the order of the partition
+	next  kgo.EpochOffset // offset of the next commit
 	dirty bool
-	lag   int64 // messages behind the last that was received
+	lag   int64 // number of messages behind the last received one
 }
 
-// position is one message.
+// position is a received message, and whether its rows are complete.
 type position struct {
 	*kgo.Record
 	of   *partition
@@ -236,7 +238,7 @@ func (r *receiver) message(p *position) message.Message {
 	return m
 }
 
-// Ack notes that a message is complete.
+// Ack marks a message as complete. The next commit includes it once all messages before it are complete.
 func (r *receiver) Ack(m message.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +249,7 @@ func (r *receiver) Ack(m message.Message) {
 	}
 }
 
-// forget leaves partitions to other readers. What is complete of them later is not committed.
+// forget leaves partitions to other readers. Their messages that become complete later are not committed.
 func (r *receiver) forget(gone map[string][]int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,8 +274,8 @@ func (r *receiver) committing(ctx context.Context) {
 	}
 }
 
-// commit commits the lowest position of each partition that is not complete. During a rebalance it
-// commits nothing: the next one does, or the messages come again.
+// commit commits, for each partition, the position of the first message that is not complete. During a
+// rebalance the broker refuses the commit. The next commit repeats it, or the messages come again.
 func (r *receiver) commit(ctx context.Context) error {
 	offsets := map[int32]kgo.EpochOffset{}
 	r.mu.Lock()
@@ -315,7 +317,7 @@ func (r *receiver) commit(ctx context.Context) error {
 	return fmt.Errorf("%s, group %s: commit: %w", r.Topic, r.Group, failed)
 }
 
-// Lag returns how many messages of the partitions that were fetched last wait.
+// Lag returns the number of messages that wait in the partitions of the last fetch.
 func (r *receiver) Lag() int64 { return r.lag.Load() }
 
 // Close commits, and leaves the group.
@@ -368,7 +370,7 @@ func (s sender) Send(ctx context.Context, messages []message.Message) error {
 	return nil
 }
 
-// Close drops what has no answer.
+// Close drops the messages that the broker has not answered.
 func (s sender) Close() error {
 	s.cl.Close()
 	return nil

@@ -340,5 +340,4 @@ func (in *intake) Lag() int64 {
 	return 0
 }
 
-// Close closes the receiver.
 func (in *intake) Close() error { return in.from.Close() }

@@ -79,7 +79,8 @@ func (t Topic) connect() (*nats.Conn, jetstream.JetStream, error) {
 	return nc, js, nil
 }
 
-// quiet replaces a function that prints: what it would say comes as an error, or a message again.
+// quiet replaces the default handler of asynchronous errors, which prints. Such an error also ends a
+// call, or the broker delivers the message again.
 func quiet(*nats.Conn, *nats.Subscription, error) {}
 
 // Receive opens the consumer, and makes it if it does not exist.
@@ -148,7 +149,7 @@ func (t Topic) Follow(ctx context.Context, after map[string]int64) (message.Rece
 type receiver struct {
 	Topic
 	follows   bool
-	delivered uint64 // to a reader that follows
+	delivered uint64 // number of messages delivered to a reader that follows
 	nc        *nats.Conn
 	cons      jetstream.Consumer
 	stop      context.CancelFunc
@@ -225,7 +226,7 @@ func (r *receiver) collect(ctx context.Context, batch jetstream.MessageBatch, er
 	}
 }
 
-// gone reports whether an error stays.
+// gone reports whether an error is permanent, so that another attempt would fail too.
 func gone(err error) bool {
 	for _, e := range []error{
 		nats.ErrConnectionClosed, jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrConsumerDoesNotExist,
@@ -238,7 +239,7 @@ func gone(err error) bool {
 	return false
 }
 
-// mark tells the broker that what is in hand is in progress.
+// mark tells the broker, three times in AckWait, that the messages in r.hand are in progress.
 func (r *receiver) mark(ctx context.Context) {
 	tick := time.NewTicker(r.AckWait / 3)
 	defer tick.Stop()
@@ -247,7 +248,7 @@ func (r *receiver) mark(ctx context.Context) {
 		case <-tick.C:
 			r.mu.Lock()
 			for _, m := range r.hand {
-				_ = m.InProgress() // if the broker does not learn of it, it delivers again
+				_ = m.InProgress() // if the mark is lost, the broker delivers the message again
 			}
 			r.mu.Unlock()
 		case <-ctx.Done():
@@ -256,8 +257,8 @@ func (r *receiver) mark(ctx context.Context) {
 	}
 }
 
-// Ack acknowledges a message, in whatever delivery. If the broker does not learn of it, it delivers
-// again.
+// Ack acknowledges the last delivery of a message. If the acknowledgement is lost, the broker delivers
+// the message again.
 func (r *receiver) Ack(m message.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -268,10 +269,10 @@ func (r *receiver) Ack(m message.Message) {
 	}
 }
 
-// Lag returns how many messages no reader has.
+// Lag returns the number of messages that no reader has received.
 func (r *receiver) Lag() int64 { return r.lag.Load() }
 
-// Close gives back what is in hand, so that another reader gets it at once.
+// Close returns the messages in r.hand to the broker, so that another reader gets them at once.
 func (r *receiver) Close() error {
 	r.stop()
 	r.marks.Wait()
@@ -338,7 +339,7 @@ func (s *sender) Send(ctx context.Context, messages []message.Message) error {
 	return nil
 }
 
-// Close drops what has no answer.
+// Close drops the messages that the broker has not answered.
 func (s *sender) Close() error {
 	s.js.CleanupPublisher()
 	s.nc.Close()

@@ -316,7 +316,6 @@ type counted struct {
 	rows   int64
 }
 
-// Open opens the sink.
 func (c *counted) Open(in *arrow.Schema) (flow.Writer, error) {
 	w, err := c.Sink.Open(in)
 	if err != nil {

@@ -493,7 +493,7 @@ func metaText(value any) string {
 	case string:
 		return value
 	case []int:
-		if value == nil { // as package json writes it
+		if value == nil { // package json writes a nil slice as null
 			return "null"
 		}
 		b := []byte{'['}

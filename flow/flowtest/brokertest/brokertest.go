@@ -40,9 +40,9 @@ import (
 // process does. The broker gives within 5 seconds to other readers what a killed one had.
 type Connect func() (topic message.Topic, kill func())
 
-var patience = 10 * time.Second // for a message that has to come
+var patience = 10 * time.Second // limit of the wait for a message that has to come
 
-const quiet = 300 * time.Millisecond // for one that must not
+const quiet = 300 * time.Millisecond // time in which a message that must not come would come
 
 // Run runs the checks, a subtest each, on a topic that empty makes. Each must leave neither a
 // goroutine nor an Arrow buffer behind.
@@ -114,7 +114,7 @@ func (s *sink) len() int {
 	return len(s.rows)
 }
 
-// read reads until so many rows have come, and a little longer.
+// read reads until want rows have come. It waits for quiet then, so that surplus rows are read too.
 func (c *check) read(want int, refused func(context.Context, message.Message, error) error) (rows []string, notes map[string]int64) {
 	c.Helper()
 	topic, _ := c.connect()
@@ -139,8 +139,8 @@ func (c *check) same(got, want []string) {
 	}
 }
 
-// records come back as they were sent, in the order of the producer, and once, although the
-// producer begins anew. What was acknowledged does not come to the next reader.
+// records checks that rows come back as they were sent, in the order of the producer, and once, although
+// the producer begins anew. Acknowledged rows must not come to the next reader.
 func (c *check) records() {
 	recs := c.sample(50, 1)
 	c.send("a", recs[:30], 0)
@@ -156,12 +156,12 @@ func (c *check) records() {
 	}
 }
 
-// unread wants what was received and not acknowledged again after Close, and nothing else.
+// unread checks that the unacknowledged messages of a reader come again after its Close, and no others.
 func (c *check) unread() {
 	c.acknowledged(true, func(r message.Receiver, _ func()) error { return r.Close() })
 }
 
-// killed wants it after a kill; what was acknowledged may come too.
+// killed checks that the unacknowledged messages come again after a kill. Others may come again too.
 func (c *check) killed() {
 	c.acknowledged(false, func(r message.Receiver, kill func()) error {
 		kill()
@@ -251,7 +251,8 @@ func (c *check) pipeline() {
 	}
 }
 
-// resumed kills a reader, and resumes at a place, also within a message, in order.
+// resumed kills a reader and resumes at its place, which may be within a message. It checks that the
+// rows come once and in order.
 func (c *check) resumed() {
 	recs := c.sample(20, 3)
 	c.send("a", recs, 0)
@@ -279,7 +280,7 @@ func (c *check) resumed() {
 			n--
 		}
 		if err == nil && len(got)+len(some) < len(want) {
-			some = some[:len(some)-4] // a message, and a row within that before, are not complete
+			some = some[:len(some)-4] // the last message and one row of the message before are not complete
 		}
 		if err == nil {
 			place, err = s.Place(int64(len(some)))
@@ -380,7 +381,7 @@ func (c *check) followed() {
 		for end := time.Now().Add(patience); err == nil && time.Now().Before(end); {
 			_, err = r.Receive(c.ctx)
 		}
-		_ = r.Close() // it has failed
+		_ = r.Close() // the reader has failed
 	}
 	if err == nil {
 		c.Error("a position behind the end is no error")
@@ -406,7 +407,7 @@ func (c *check) refused() {
 	_ = s.Close()
 }
 
-// layout is that of the records.
+// layout is the layout of all records that the checks send.
 var layout = record.Layout{NodeAttr: []record.Channel{{Name: "x"}}, Classes: []string{"even", "odd"}}
 
 // sample returns n records of some graphs each, which are released at the end.

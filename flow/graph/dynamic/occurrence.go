@@ -26,7 +26,7 @@ type occurrences struct {
 type occurrence struct {
 	age    int64 // the time with Within, else number
 	number int64 // number of occurrences added before
-	pos    int64 // of the event, or -1
+	pos    int64 // position of the event, or -1
 	u, v   int32
 	next   int32 // next occurrence of the edge, cyclic; taken after a removal
 }
@@ -154,7 +154,7 @@ func (g *Graph) settle(e graph.Edge, last int32) {
 		cat, attr := g.union(last)
 		g.setItems(e.U, e.V, cat, attr)
 	}
-	if k.slots[last].next == last && !g.windowed() && (g.settings.Gone == nil || k.slots[last].pos < 0) { // the row has the attributes of a single occurrence
+	if k.slots[last].next == last && !g.windowed() && (g.settings.Gone == nil || k.slots[last].pos < 0) { // the row has its attributes, so no slot is needed
 		delete(k.last, e)
 		k.free = append(k.free, last)
 	}
