@@ -38,7 +38,7 @@ type (
 	}
 )
 
-// adapter implements the three interfaces. A source has no in, and a sink has no out.
+// adapter is a source, a flow or a sink of go-streams. A source has no in, and a sink has no out.
 type adapter struct {
 	in    chan any // or nil
 	out   chan any // or nil

@@ -82,7 +82,6 @@ func (s *segment) fork(workers int) {
 	}
 }
 
-// close closes all chains.
 func (s *segment) close() {
 	for _, c := range s.chains {
 		defer func() {

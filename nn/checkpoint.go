@@ -35,7 +35,7 @@ type counts struct {
 	Steps   int     `json:"steps"`
 	Seen    int     `json:"seen"`
 	Correct int     `json:"correct"`
-	Loss    float64 `json:"loss"` // sums over the rows seen
+	Loss    float64 `json:"loss"` // sum over the rows seen, as Abs is
 	Abs     float64 `json:"abs"`
 }
 

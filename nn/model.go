@@ -121,7 +121,6 @@ func shiftRow(err error, from int) error {
 	return err
 }
 
-// rowErrorf returns a *RowError.
 func rowErrorf(row int, format string, args ...any) error {
 	return &RowError{row, fmt.Errorf(format, args...)}
 }

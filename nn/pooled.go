@@ -75,7 +75,6 @@ func (c *Pooled) lay(p *layer.Params, s Shape) body {
 	return l
 }
 
-// pooledLayers are the layers of a Pooled.
 type pooledLayers struct {
 	layer.Cells
 	maps  int

@@ -18,7 +18,6 @@ const (
 	maxParts = 16
 )
 
-// parts returns the number of parts of a batch.
 func parts(rows int) int {
 	if rows <= maxPart {
 		return 1

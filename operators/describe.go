@@ -199,7 +199,7 @@ type description struct {
 	list     []float64
 }
 
-// put adds a column x with its name. Its values are differences from offset.
+// put adds a column x with its name. The values of x are differences from offset.
 func (b *description) put(offset float64, x []float64, name ...any) {
 	if b.root != nil {
 		if len(x) > 1 {

@@ -298,7 +298,6 @@ func (v *evolver) Notes() map[string]int64 {
 	return maps.Clone(v.notes)
 }
 
-// Close releases all memory.
 func (v *evolver) Close() error {
 	v.stop()
 	v.norm.Release()

@@ -169,7 +169,7 @@ func (s *rootSplitter) Process(rec arrow.Record, out *flow.Out) error {
 	return out.Emit(array.NewRecord(s.schema, cols, int64(len(s.refs))))
 }
 
-// keep sets refs to the roots that are kept.
+// keep sets refs to the roots that become rows: all but zero fields, and with Labelled those of known class.
 func (s *rootSplitter) keep(rec arrow.Record) error {
 	s.refs = s.refs[:0]
 	roots, err := record.ListsOf[int32](rec, record.Roots)

@@ -12,8 +12,8 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// rowBuilder is the part of an operator that handles each row by itself, for one worker: the Arrow
-// shell around a function over slices. stageOfRows adds workers, cancellation, refused rows, and
+// rowBuilder is the part of an operator that handles each row by itself, for one worker. It
+// converts between Arrow columns and slices. stageOfRows adds workers, cancellation, refused rows, and
 // the columns that pass unchanged.
 type rowBuilder interface {
 	// Begin is called before the rows of a record. It borrows the record until the last row: a

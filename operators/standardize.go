@@ -45,7 +45,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	st, schema := &standardizer{Standardize: s}, in
 	for _, c := range []struct {
 		name    string
-		members int // members per cell
+		members int // nodes of a field that a cell describes
 		missing []int
 		to      *scaledTensor
 	}{{record.Nodes, 1, s.Missing, &st.nodes}, {record.Edges, 2, s.EdgeMissing, &st.edges}} {

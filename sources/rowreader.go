@@ -221,7 +221,6 @@ func (r *rowReader) Next() (*TableBatch, error) {
 	return b, b.utf8(l.File, r.row-int64(b.Rows), r.columns, r.chosen)
 }
 
-// clear empties the batch.
 func (b *TableBatch) clear() {
 	b.Rows, b.Lines, b.Errors = 0, b.Lines[:0], nil
 	for c := range b.Values {

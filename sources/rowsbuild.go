@@ -194,7 +194,6 @@ func (t *rowScan) unique() error {
 	return nil
 }
 
-// build builds the set from the columns.
 func (b *rowBuild) build() error {
 	if b.set.Rows == 0 {
 		return b.tables[0].inFile(errors.New("there is no row"))

@@ -11,7 +11,7 @@ import (
 type before struct {
 	text       string // the time as text; "" = no selection
 	time       float64
-	read, left int // numbers of rows
+	read, left int // numbers of rows read, and left out
 }
 
 // beforeTime returns the rows of a batch before the time.

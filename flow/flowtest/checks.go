@@ -57,7 +57,7 @@ func (s *subject) workers() error {
 	return nil
 }
 
-// order checks stages that fork. Other stages may reorder rows.
+// order checks that a stage that forks keeps the order of the rows. Other stages may reorder rows.
 func (s *subject) order() error {
 	st, err := s.Op.Open(s.trial.schema)
 	if err != nil {

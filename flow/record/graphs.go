@@ -13,7 +13,7 @@ import (
 // Binding is the layout that a schema describes, read once. It is safe for concurrent use.
 type Binding struct {
 	Layout Layout
-	basics [4]int // indices of the columns
+	basics [4]int // indices of the columns in the variable basics
 	kinds  []boundKind
 }
 
@@ -34,7 +34,7 @@ func Bind(s *arrow.Schema) (*Binding, error) {
 	return b, nil
 }
 
-// boundKind is a kind of column with the index of its column and ofGraph.
+// boundKind is a kind of column with the index of its column in a schema, and the result of ofGraph.
 type boundKind struct {
 	kind
 	place int

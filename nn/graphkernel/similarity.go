@@ -8,7 +8,6 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// checkSimilarity returns an error for an unknown similarity.
 func checkSimilarity(s nn.Similarity) error {
 	if s != nn.Linear && s != nn.Cosine && s != nn.Min {
 		return fmt.Errorf("graphkernel: the similarity is %q, want %q, %q or %q", s, nn.Linear, nn.Cosine, nn.Min)

@@ -41,7 +41,7 @@ type grower struct {
 	all       table     // of all columns
 	targets   []float64 // classes, or numbers
 	scores    []float64 // (n, outputs): before link; of bagged trees, the sum over trees that did not draw the row
-	met       []float64 // (n, outputs): the number of these trees
+	met       []float64 // (n, outputs): the number of bagged trees that did not draw the row
 	predicted []float64 // (n, outputs): after link
 
 	table          table    // the columns of the current tree
@@ -58,7 +58,7 @@ type branch struct {
 	rows        []int32
 	total       sums
 	hist, depth int
-	gain, score float64 // score of the split, and its excess over no split; gain 0 = no split
+	gain, score float64 // score is the score of the split, gain its excess over that of no split; gain 0 = no split
 	column, bin int     // bins up to bin go left
 	missing     bool    // missing values go left
 	left        sums

@@ -127,7 +127,7 @@ func (a *attributes) moments() (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// numbers adds the numbers of the whole graph.
+// numbers adds the words of the mean, deviation, least, middle and largest value of a channel.
 func (a *attributes) numbers(bag *Bag, h Hash, mean, deviation float64) {
 	n := len(a.sorted)
 	if n == 0 {

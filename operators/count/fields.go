@@ -143,7 +143,7 @@ func (f *fieldCounter) graph(g *graph.Graph) *graph.Graph {
 	return &f.bare
 }
 
-// word returns the hash of the last field.
+// word returns the hash of the last field, which f.norm has made and f.members holds.
 func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 	size := 0
 	for size < k && f.members[size] >= 0 {

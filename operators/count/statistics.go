@@ -47,7 +47,7 @@ func (s *statistics) Count(in Input, bag *Bag) error {
 	return err
 }
 
-// numbers returns the numbers of a graph, none if it has no nodes.
+// numbers returns the statistics of a graph in the order of their ids. A graph without nodes has none.
 func (s *statistics) numbers(in Input) ([]float64, error) {
 	g, err := plain(in.Graph)
 	if err != nil || g.N() == 0 {

@@ -58,7 +58,7 @@ func (l SampledBetweenness) Estimate(in Input) (labels, errors []float64, err er
 	return labels, errors, nil
 }
 
-// estimate computes labels, and errors if it is not nil.
+// estimate sets labels, and errors unless errors is nil.
 func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	switch {
 	case l.Sources < 0:

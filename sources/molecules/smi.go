@@ -138,7 +138,6 @@ func (t *lineTable) Choose(columns []int) {
 	t.chosen, t.batch.Values = columns, make([]sources.TableValues, len(columns))
 }
 
-// clear starts a batch.
 func (t *lineTable) clear() {
 	t.text, t.batch.Rows, t.batch.Lines, t.batch.Errors = t.text[:0], 0, t.batch.Lines[:0], nil
 	for c := range t.batch.Values {
@@ -157,7 +156,6 @@ func (t *lineTable) add(line int, values ...[]byte) {
 	t.batch.Rows++
 }
 
-// whole finishes the batch.
 func (t *lineTable) whole() *sources.TableBatch {
 	for c := range t.batch.Values {
 		t.batch.Values[c].Text = t.text

@@ -404,7 +404,6 @@ func (c *scan) fail(column int, err error) error {
 	return c.Fail(column, err)
 }
 
-// graph returns the graph of the current row.
 func (c *scan) graph(b *sources.Builder) (*graph.Graph, error) {
 	m, err := c.molecule()
 	if err != nil {

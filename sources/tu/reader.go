@@ -75,7 +75,6 @@ func (r *reader) Notes() []string {
 	return reading.EdgeNotes(r.csr.Counts, lines, r.L.File, "")
 }
 
-// graph builds the next graph.
 func (r *reader) graph() (*graph.Graph, record.Row, error) {
 	at := r.next
 	if at == r.targets.len() {

@@ -86,7 +86,7 @@ type Change struct {
 type Graph struct {
 	settings Settings
 	m        int
-	flat     graph.Graph // attributes; those of edges go with out
+	flat     graph.Graph // attributes of nodes; out has the attributes of edges
 	out      rooms.Rows
 	in       rooms.Rows // of a directed graph: the tails of the arcs that arrive
 	class    []int32
