@@ -85,7 +85,7 @@ func (r *run) guard(stage string, f func() error) error {
 	return at(stage, guard(f, func(err error) { r.fail(at(stage, err)) }))
 }
 
-// letter returns the dead letter of a refused row, which owns its row. With the policy Stop, or for a
+// letter returns the dead letter of a refused row. The letter owns its row. With the policy Stop, or for a
 // row that does not exist, it returns an error.
 func (r *run) letter(c *counter, rec arrow.Record, row int, err error) (Letter, error) {
 	if err == nil {

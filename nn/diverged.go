@@ -26,8 +26,8 @@ func (c *Learner) diverged(b batch, loss float64) error {
 	return fmt.Errorf("nn: step %d: %s; a lower learning rate may help", c.steps+1, what)
 }
 
-// rowAtFault returns the error of the first row that makes ok false and would not do so with zeros for its
-// numbers. The result is nil if no row is the cause.
+// rowAtFault returns the error of the first row for which bears is false, but true with zeros for the numbers
+// of the row. The result is nil if no row is the cause.
 func (c *Learner) rowAtFault(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
 	for _, x := range []*[]float32{&zeros.nodes.Attrs, &zeros.edges.Attrs, &zeros.values} {

@@ -26,7 +26,7 @@ import (
 type RBM struct {
 	Units  Units             // type of the visible units; the default is Binary
 	Hidden int               // hidden units; 0 = 100
-	cd     int               // Gibbs steps, at most 1024; 0 = 1; tests take many
+	cd     int               // Gibbs steps, at most 1024; 0 = 1; tests set more
 	Rate   float64           // learning rate, of the mean gradient of a batch; 0 = 0.01
 	Seed   uint64            // of the initial weights and of sampling
 	Info   map[string]string // as in CNN

@@ -123,7 +123,7 @@ func (d *describer) Row(ctx context.Context, row int) error {
 	if len(roots) != 1 || roots[0] < 0 || int(roots[0]) >= g.N() {
 		return fmt.Errorf("the roots are %v, want one of %d nodes", roots, g.N())
 	}
-	if g.Degrees != nil { // a part that was cut out for this root
+	if g.Degrees != nil { // g was cut out for this root
 		b := description{l: d.bound.Layout, g: &g, hops: d.Hops, bound: d.Bound, root: &roots[0], table: d.out.Grow(1), width: d.width, ctx: ctx}
 		b.near = make([]bool, g.N())
 		for _, v := range g.Adj(roots[0]) {

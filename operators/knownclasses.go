@@ -54,7 +54,7 @@ func (c KnownClasses) Open(in *arrow.Schema) (flow.Stage, error) {
 type classAdder struct {
 	KnownClasses
 	schema *arrow.Schema
-	k, d   int // nodes of a field, and channels with the new one
+	k, d   int // numbers of nodes of a field, and of channels with the new one
 }
 
 func (c *classAdder) Schema() *arrow.Schema { return c.schema }

@@ -91,7 +91,7 @@ func (r *replayer) order(refs []record.Ref, epoch int) (order []record.Ref) {
 	return order
 }
 
-// Close releases the stream.
+// Close releases the records of the stream.
 func (r *replayer) Close() error {
 	r.recs = releaseAll(r.recs)
 	return nil

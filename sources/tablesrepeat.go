@@ -105,7 +105,7 @@ func (b *tableBuild) chooseRepeated() error {
 // isTime reports whether a column is EdgeTable.Time.
 func (b *tableBuild) isTime(f *tableField) bool { return f.channel == "time" && f.Name == b.Edges.Time }
 
-// holds compares two rows with the same ends by time, then attributes. The smaller row is kept.
+// holds compares two rows with the same ends by time if keep is set, then by attributes. The smaller row is kept.
 func (b *tableBuild) holds(x, y int32) int {
 	if b.repeats.keep != "" {
 		time := slices.IndexFunc(b.edgeAttrs.numbers, func(c *tableChannel) bool { return b.isTime(c.fields[0]) })

@@ -172,7 +172,6 @@ func (a *Answers) best(i int) int {
 	return best
 }
 
-// mean returns the mean of a function over the rows.
 func (a *Answers) mean(of func(row int) float64) (sum float64) {
 	n := a.Rows()
 	for i := range n {

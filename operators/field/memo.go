@@ -46,7 +46,7 @@ func (w *window) end() {
 }
 
 // find returns the stored order of the first k nodes of p, or nil: a word of counts, then the
-// nodes, one byte each. It excludes problems of more than 64 nodes and with sparse attributes,
+// nodes, one byte each. It excludes problems of more than 64 nodes or with sparse attributes,
 // which seldom recur, and other labelings, which may depend on anything.
 func (m *memo) find(z *Normalizer, p *problem, k int) []uint64 {
 	n := len(p.nodes)

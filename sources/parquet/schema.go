@@ -36,7 +36,7 @@ const (
 	convertedDate  = 6
 	convertedMilli = 9
 	convertedMicro = 10
-	convertedUint8 = 11 // then 16, 32 and 64 bits, then the same for int
+	convertedUint8 = 11 // 12 to 14 are uint16 to uint64, 15 to 18 int8 to int64
 	convertedInt64 = 18
 )
 

@@ -38,7 +38,7 @@ func biasReLU(x, bias []float32) {
 	biasReLUSIMD(len(x)/len(bias), len(bias), &x[0], &bias[0])
 }
 
-// addBiasGrad is the product of a row of ones and dy.
+// addBiasGrad adds the sums of the columns of dy to db, as the matrix product of a row of ones and dy.
 func addBiasGrad(db, dy []float32) {
 	if inUse == generic {
 		addBiasGradGeneric(db, dy)
