@@ -234,7 +234,7 @@ func TestNATS(t *testing.T) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
-	if err := command.Run(t.Context(), []string{"inspect", "file://" + list}); err == nil || !strings.Contains(err.Error(), "inspect reads a file of this machine") {
+	if err := command.Run(t.Context(), []string{"inspect", "s3://bucket" + list}); err == nil || !strings.Contains(err.Error(), "inspect reads a file of this machine") {
 		t.Errorf("inspect of a URL: %v", err)
 	}
 	if err := command.Run(t.Context(), []string{"predict", "-data", topic + "?idle=1s", "-model", model}); err == nil || !strings.Contains(err.Error(), "want ?durable=NAME") {

@@ -36,6 +36,7 @@ var (
 var (
 	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	zstdMagic   = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1
 )
 
 // learner is the model that learns, and its scores. The writer alone changes it.
@@ -66,9 +67,11 @@ func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bo
 			return fmt.Errorf("the model learns at the rate %v, and the store began with %s: a store goes on with the same rate", l.opt.Learn.Rate, rate)
 		}
 		goesOn = true
-		file, err := unpacker.DecodeAll(b.Get(modelKey), nil)
-		if err != nil {
-			return fmt.Errorf("the learned model of the store is damaged or of another version: begin with a new store: %w", err)
+		file, err := b.Get(modelKey), error(nil)
+		if bytes.HasPrefix(file, zstdMagic) { // stores of before have it unpacked
+			if file, err = unpacker.DecodeAll(file, nil); err != nil {
+				return fmt.Errorf("the learned model of the store is damaged: %w", err)
+			}
 		}
 		state, _, err := s.model.Net.Resume(bytes.NewReader(file))
 		if err != nil && !errors.Is(err, nn.ErrKernels) { // the state is complete, but other kernels may round differently

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+	"go.etcd.io/bbolt"
+
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
@@ -63,6 +66,36 @@ func saved(t testing.TB, l *now.Live) string {
 		t.Fatal(err)
 	}
 	return file.String()
+}
+
+// A store of a version that did not pack checkpoints goes on.
+func TestLearnUnpacked(t *testing.T) {
+	defer now.Short()()
+	dir := t.TempDir()
+	l, _, done := learning(t, dir, model().Net())
+	must(l.Post([]byte(strings.Join(lines(120), "\n"))))
+	want, position := saved(t, l), l.Position()
+	done()
+	db := must(bbolt.Open(filepath.Join(dir, "now.db"), 0o600, nil))
+	unpacked := 0
+	err := db.Update(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error {
+			file := b.Get([]byte("model"))
+			if file == nil {
+				return nil
+			}
+			unpacked++
+			return b.Put([]byte("model"), must(must(zstd.NewReader(nil)).DecodeAll(file, nil)))
+		})
+	})
+	if err = errors.Join(err, db.Close()); err != nil || unpacked != 1 {
+		t.Fatal(err, unpacked)
+	}
+	l, _, done = learning(t, dir, model().Net())
+	defer done()
+	if l.Position() != position || saved(t, l) != want {
+		t.Errorf("position %d, want %d, or another model", l.Position(), position)
+	}
 }
 
 // same checks that two stores have learned the same: the model, the scores and what answers.

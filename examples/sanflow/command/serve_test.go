@@ -826,9 +826,9 @@ func TestServeMolecules(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"smiles": "C("}`:                                 "400 sources: SMILES: ",
-		`{"smiles": ""}`:                                   "400 ",
-		`{"smiles": "C", "dose": 3}`:                       "400 ",
-		`{"smiles": "C", "nodes": [{}]}`:                   "400 ",
+		`{"smiles": ""}`:                                   `400 want {"smiles": "CCO"}: one text`,
+		`{"smiles": "C", "dose": 3}`:                       `400 want {"smiles": "CCO"}: one text`,
+		`{"smiles": "C", "nodes": [{}]}`:                   `400 want {"smiles": "CCO"}: one text`,
 		`{"smiles": "` + strings.Repeat("C", 2<<20) + `"}`: "413 the request takes ",
 	} {
 		if status, got := post(t, url, body); !strings.HasPrefix(fmt.Sprint(status, " ", got), want) {

@@ -40,10 +40,11 @@ func parseQuestion(ctx context.Context, text []byte, missing []string) (*questio
 		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
 	}
 	if bytes.Contains(text, smilesKey) {
-		q := &question{Text: new(nodelink.Text)}
-		read := json.NewDecoder(bytes.NewReader(text))
-		read.DisallowUnknownFields()
-		if read.Decode(&struct{ SMILES *string }{&q.SMILES}) == nil && q.SMILES != "" && !read.More() {
+		q, keys := &question{Text: new(nodelink.Text)}, map[string]json.RawMessage{}
+		if json.Unmarshal(text, &keys) == nil && keys["smiles"] != nil {
+			if len(keys) > 1 || json.Unmarshal(keys["smiles"], &q.SMILES) != nil || q.SMILES == "" {
+				return nil, errors.New(`want {"smiles": "CCO"}: one text, not empty, and no other key`)
+			}
 			return q, nil
 		}
 	}
