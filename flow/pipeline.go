@@ -95,7 +95,7 @@ func (p Pipeline) begin(ctx context.Context, ready func()) *Running {
 		defer close(running.done)
 		defer r.cancel(nil)
 		isOpen := false
-		defer func() { // even if a stage ends this goroutine
+		defer func() { // runs even if a stage ends this goroutine
 			if !isOpen {
 				o.close()
 				ready()

@@ -185,7 +185,7 @@ func (t *tracker) tell() {
 		t.told = t.low
 		func() {
 			t.mu.Unlock()
-			defer t.mu.Lock() // even if Ack ends the goroutine
+			defer t.mu.Lock() // runs even if Ack ends the goroutine
 			t.ack(t.told)
 		}()
 	}

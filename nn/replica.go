@@ -97,7 +97,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 		return tally{}, 0, shiftRow(err, row)
 	}
 	if b.predicted != nil {
-		r.loss.predict(b.predicted, y, b.rows, r.shape, b.unit) // without a prediction the loss is NaN too, so its result is not needed
+		r.loss.predict(b.predicted, y, b.rows, r.shape, b.unit) // an output that is not finite makes the loss NaN, so the result is not needed
 	}
 	units := r.loss.units(r.shape)
 	r.dy = scratch.Resize(r.dy, b.rows*units)

@@ -121,7 +121,7 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 	index, shared := a.index.of(&g, a.rec, a.sharedIndex(a.Direction, a.Bound), func(ix *field.Index, g *graph.Graph) {
 		if ix == &a.index.own {
 			ix.ResetForWalks(g, a.Direction)
-		} else { // Normalize may use it too
+		} else { // Normalize may use the index too
 			ix.Reset(g, a.Direction)
 		}
 		ix.SetBound(a.Bound)

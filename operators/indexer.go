@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// indexer returns to a worker the index of the graph of a row. It indexes the graphs of a
+// indexer makes or finds the index of the graph of a row for a worker. It indexes the graphs of a
 // collection one after the other in the same memory. A row with a record of its own may be a chunk
 // of a large graph. All workers then share one index, which the first of them makes. A small graph
 // is not shared, since indexing it again costs less than finding the shared index.

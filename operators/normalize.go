@@ -228,7 +228,7 @@ func (z *normalizer) order() {
 
 // start makes the builders and the memory of a worker.
 func (z *normalizer) start(mem memory.Allocator) {
-	if z.made == nil { // a fork
+	if z.made == nil { // a fork has no outputs of Open
 		z.made = z.outputs()
 	}
 	z.columns, z.names = make([]column, len(z.made)), make([]string, len(z.made))

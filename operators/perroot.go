@@ -58,7 +58,7 @@ func (p PerRoot) Open(in *arrow.Schema) (flow.Stage, error) {
 	var fields []arrow.Field
 	for _, f := range record.Without(in, graphColumns...).Fields() {
 		if f.Name == record.Target && hasClasses {
-			continue // replaced by the class of the root
+			continue // the class of the root replaces the column
 		}
 		split, err := s.column(in, f)
 		if err != nil {

@@ -186,7 +186,7 @@ type viewPasser interface {
 	pass() *recordView     // called after the rows of a record
 }
 
-// viewer is the part of a viewPasser that views graphs.
+// viewer is the part of a viewPasser that has the checked view of the graphs of the current record.
 type viewer struct {
 	bound *record.Binding
 	from  *recordView

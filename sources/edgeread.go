@@ -23,7 +23,6 @@ type edgeTable struct {
 	open    func() (*reading.Lines, error) // replaces Input if set
 }
 
-// OpenTable opens the file.
 func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
 	if s.open == nil {
 		s.open = func() (*reading.Lines, error) { return s.Lines(reading.Ending(ctx)) }

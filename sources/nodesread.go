@@ -83,7 +83,7 @@ func (n *NodeSet) readLabels(f *reading.Folder) error {
 		if string(row) == "-1" {
 			c = -1
 		} else if !ok {
-			if err := l.Take(2*int64(len(row)) + 200); err != nil { // stored here and in the schema
+			if err := l.Take(2*int64(len(row)) + 200); err != nil { // the name is stored here and in the schema
 				return err
 			}
 			c = int32(len(n.Classes))

@@ -194,7 +194,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) (names []string, err e
 	for {
 		o, err := list.Next(ctx)
 		if err == io.EOF {
-			return names, nil // in the order of their bytes, as package blob says
+			return names, nil // package blob lists names in the order of their bytes
 		}
 		if err != nil {
 			return nil, b.err("list", prefix+"*", err)

@@ -93,7 +93,7 @@ func cancelled(src flow.Source) error {
 	defer stop()
 	sink := &catch{trial: trial{endless: true, write: func(int) error { stop(); return nil }}}
 	running := flow.From(src).To(sink).With(flow.Options{Allocator: mem}).Start(ctx)
-	time.AfterFunc(patience, stop) // if no record comes
+	time.AfterFunc(patience, stop) // ends the run if no record comes
 	done := make(chan error, 1)
 	go func() { done <- running.Wait() }()
 	select {

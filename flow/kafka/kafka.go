@@ -45,8 +45,8 @@ var _ message.Topic = Topic{}
 
 const (
 	poll     = 64                     // messages that are fetched from the client at once
-	interval = 500 * time.Millisecond // between commits
-	patience = 20 * time.Second       // for the last commit, and for a message to be stored
+	interval = 500 * time.Millisecond // time between two commits
+	patience = 20 * time.Second       // limit of the last commit, and of the wait until a message is stored
 )
 
 // String names the topic.

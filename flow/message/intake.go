@@ -307,7 +307,7 @@ func (in *intake) Place(rows int64) (string, error) {
 func (in *intake) Keep(text string) {
 	p, err := parsePlace(text)
 	if err != nil {
-		return // not a result of Place
+		return // text is not a result of Place
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -52,7 +52,7 @@ var _ message.Topic = Topic{}
 
 const (
 	fetch    = 64               // messages that a reader asks for at once
-	patience = 20 * time.Second // for a message to be stored
+	patience = 20 * time.Second // limit of the wait until a message is stored
 )
 
 // String names the stream.

@@ -320,7 +320,7 @@ func (s *sparse) fits(l *Layout, g *graph.Graph, _ *Row) error {
 	return nil
 }
 
-func (*sparse) inRange(*Layout, *graph.Graph, *Row) error { return nil } // left to graph.Check
+func (*sparse) inRange(*Layout, *graph.Graph, *Row) error { return nil } // graph.Check checks the range
 
 func (s *sparse) part(mem memory.Allocator) part { return &sparsePart{NewNested[int32](mem)} }
 

@@ -167,7 +167,7 @@ func (l Layout) Schema() *arrow.Schema {
 
 // kinds returns the kinds of the optional columns of layout l.
 func (l *Layout) kinds() []kind {
-	if l.Real { // in place of Classes, although both may be set
+	if l.Real { // Real takes the place of Classes, although both may be set
 		only := *l
 		only.Classes = nil
 		l = &only

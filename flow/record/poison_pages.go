@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostFreed      = 8192 // of the 65 530 mappings that Linux allows a process
+	mostFreed      = 8192 // mappings, of the 65 530 that Linux allows a process
 	mostFreedBytes = 128 << 20
 )
 

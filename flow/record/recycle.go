@@ -86,7 +86,7 @@ func (r *Recycler) Reallocate(size int, b []byte) []byte {
 func (r *Recycler) Free(b []byte) {
 	size := cap(b)
 	if size < least || size > largest {
-		return // left to Go's collector
+		return // Go's collector frees the block
 	}
 	class, room := class(size)
 	if room != size {

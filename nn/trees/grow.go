@@ -231,7 +231,7 @@ func (g *grower) findSplit(ctx context.Context, at, other int) error {
 		return nil
 	})
 	for _, s := range best {
-		if s.score > b.score { // of equal splits the first column
+		if s.score > b.score { // of equal splits that of the first column stays
 			*b = s
 		}
 	}
@@ -267,7 +267,7 @@ func (g *grower) count(from, to int, b *branch) {
 
 // best sets b to its best split in a range of columns. A bagged tree draws the columns by seed.
 func (g *grower) best(from, to int, seed uint64, b *branch) {
-	share := math.Pow(g.Columns, 2./3) // of the columns of the tree
+	share := math.Pow(g.Columns, 2./3) // the share of the columns of the tree that a split draws
 	for c := from; c < to; c++ {
 		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
 		k := &g.table.columns[c]

@@ -79,10 +79,9 @@ type aroundCounter struct {
 	seen   []bool
 	around []int32 // visited nodes, ring by ring
 
-	// State of Ways.
-	ways  []uint64 // by index in around: set of ways to the node
-	place []int32  // by node: its index in around
-	rim   int      // number of nodes up to distance 1
+	ways  []uint64 // with Ways, by index in around: set of ways to the node
+	place []int32  // with Ways, by node: its index in around
+	rim   int      // with Ways: number of nodes up to distance 1
 
 	at func(v int32, at standing) // set by Find, else nil
 }

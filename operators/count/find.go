@@ -127,7 +127,7 @@ func (p *spot) ball(v int32, radius, within int) ([]int32, []graph.Edge) {
 			break // nodes ascend by distance
 		}
 		for _, x := range p.either.Adj(u) {
-			// An edge between two such nodes is met from both ends; one of them adds it.
+			// An edge between two such nodes is found from both ends; one of them adds it.
 			if p.dist[x] == 0 || int(p.dist[x]) > within+1 || u < x {
 				p.join(u, x)
 			}

@@ -61,7 +61,7 @@ func (b *builder) statements(list []ast.Stmt, in *cluster) (err error) {
 			vertex, edge = s.From, s.To
 		case *ast.Subgraph:
 			vertex = s
-		default: // attributes
+		default: // statements of attributes are ignored
 			continue
 		}
 		if to, err = b.end(vertex, in, to[:0]); err != nil {

@@ -356,7 +356,6 @@ func (s *Stream) raw() iter.Seq2[event.Event, error] {
 	}
 }
 
-// parse returns the event of the current row.
 func (s *Stream) parse() (e event.Event, err error) {
 	e.Class = -1
 	s.attrs = s.attrs[:0]

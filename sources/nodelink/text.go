@@ -166,7 +166,7 @@ func (p *Text) namesOf() (all []jsontext.Value) {
 	if m := p.find(p.graph, "name"); m != nil {
 		text := p.textOf(m)
 		if m.kind == '"' {
-			text, _ = jsontext.AppendQuote(nil, text) // the decoder has validated it
+			text, _ = jsontext.AppendQuote(nil, text) // the decoder has validated text
 		}
 		all = append(all, text)
 	}

@@ -165,7 +165,7 @@ func (c *check) unread() {
 func (c *check) killed() {
 	c.acknowledged(false, func(r message.Receiver, kill func()) error {
 		kill()
-		_ = r.Close() // of a dead reader
+		_ = r.Close() // the reader is dead
 		return nil
 	})
 }
@@ -291,7 +291,7 @@ func (c *check) resumed() {
 		got = append(got, some...)
 		s.Keep(place)
 		kill()
-		_ = r.Close() // of a dead reader
+		_ = r.Close() // the reader is dead
 	}
 	c.same(got, want)
 }
@@ -367,7 +367,7 @@ func (c *check) followed() {
 			}
 		}
 		kill()
-		_ = r.Close() // of a dead reader
+		_ = r.Close() // the reader is dead
 	}
 	if got != 70 {
 		c.Errorf("%d messages, want 70", got)

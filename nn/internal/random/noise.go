@@ -7,7 +7,7 @@ import "math"
 func (r Source) Bernoulli(dst, p []float32) {
 	dst = dst[:len(p)]
 	for i := 0; i < len(p); i += 2 {
-		bits := r.Uint64() // two draws
+		bits := r.Uint64() // bits of two draws
 		dst[i] = below(uint32(bits), p[i])
 		if i+1 < len(p) {
 			dst[i+1] = below(uint32(bits>>32), p[i+1])

@@ -92,7 +92,7 @@ func (r *Refiner) splitByParts(g Rows, bounds []int32, cut int) bool {
 		switch {
 		case i != largest:
 			if i == last {
-				continue // the other fragments determine it
+				continue // the other fragments determine the counts of the last one
 			}
 			r.splitBy(g, r.Elems[bounds[i-1]:bounds[i]])
 		case i < last:
