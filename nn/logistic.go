@@ -231,7 +231,7 @@ func (l *logisticLayer) backward(dx []float32, b batch) {
 	}
 }
 
-// mostWeights bounds the table of Best.
+// mostWeights bounds the number of weights in the table of Best.
 const mostWeights = 1 << 26
 
 // Best returns the most accurate model for most data: a Logistic with kernel Min, ten Heads and

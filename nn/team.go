@@ -88,7 +88,7 @@ func (t *team) begin(b batch, n int) {
 	}
 }
 
-// replica returns an unused replica.
+// replica returns a replica that no goroutine uses, from free or a new one.
 func (t *team) replica() *replica {
 	if n := len(t.free); n > 0 {
 		r := t.free[n-1]

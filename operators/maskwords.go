@@ -74,7 +74,7 @@ func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
 }
 
-// maskedWords is a column that has words.
+// maskedWords is a column of discrete attributes, some of them words, that MaskWords rewrites.
 type maskedWords struct {
 	name     string
 	channels []record.Channel

@@ -125,7 +125,7 @@ func (r *edgeListReader) Next() (*TableBatch, error) {
 	return &r.batch, nil
 }
 
-// row parses an edge.
+// row parses a line with an edge, and appends the edge to r.values.
 func (r *edgeListReader) row(row []byte) error {
 	u, rest, err := edgeID(row)
 	if err != nil {

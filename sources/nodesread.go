@@ -12,7 +12,6 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// readFolder reads all files of the set.
 func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 	memory, err := reading.NewBudget("Nodes", s.Memory, 4<<30)
 	if err != nil {

@@ -187,7 +187,7 @@ func (t *tableScan) use(to **tableField, column string, f tableField) {
 	}
 }
 
-// add selects a column.
+// add selects a column for f. A column that is absent or has no usable type is an error.
 func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	at, err := findColumn(t.r.Name(), t.r.Columns(), column)
 	if err != nil {

@@ -265,7 +265,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	return t.begin(s.Types)
 }
 
-// targets selects the columns of targets.
+// targets selects the columns of targets: of numbers, or else of classes. of names what they describe.
 func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of string) []*tableField {
 	fields := make([]*tableField, len(targets))
 	for i, target := range targets {

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// statistics of repeated rows, in channel order.
+// statistics has the names of the statistics of repeated rows, in the order of their channels.
 var statistics = []string{"count", "sum", "mean", "min", "max"}
 
 // ParseRepeated reads what rows with the same ends become, as flags and record.Columns.Repeated have it: statistics with

@@ -58,7 +58,6 @@ const (
 // String names the stream.
 func (t Topic) String() string { return "stream " + t.Stream }
 
-// connect connects to JetStream.
 func (t Topic) connect() (*nats.Conn, jetstream.JetStream, error) {
 	if t.Stream == "" {
 		return nil, nil, errors.New("nats: Stream is empty")

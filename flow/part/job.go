@@ -337,7 +337,7 @@ func (w *countedWriter) Write(ctx context.Context, rec arrow.Record) error {
 	return w.Writer.Write(ctx, rec)
 }
 
-// counter counts bytes.
+// counter counts the bytes that are written to it.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {

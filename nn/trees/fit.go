@@ -161,7 +161,7 @@ func (g *grower) run(ctx context.Context) error {
 	return nil
 }
 
-// answers sets the predictions of all rows.
+// answers sets predicted to the scores after link, for all rows.
 func (g *grower) answers() {
 	copy(g.predicted, g.scores)
 	for i := range g.n {
@@ -227,7 +227,7 @@ func (g *grower) loss() (sum float64) {
 	return sum
 }
 
-// leastProbability bounds the loss of a row.
+// leastProbability replaces lower probabilities, so that the loss of a row is finite.
 const leastProbability = 1e-15
 
 // mean converts the sums of bagged trees to means times a scale from 0 to 2¹⁶. The scale minimises the loss

@@ -46,7 +46,7 @@ func (n *numbering) number(size int, nodes []int32) {
 	}
 }
 
-// forget clears the numbers of nodes.
+// forget clears the numbers of nodes, in time O(len(nodes)).
 func (n *numbering) forget(nodes []int32) {
 	for _, v := range nodes {
 		n.place[v] = 0

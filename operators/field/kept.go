@@ -256,7 +256,7 @@ func (k *Kept) findAltered() {
 // beyond is larger than any distance.
 const beyond = 1 << 30
 
-// touchFound marks the roots in found stale.
+// touchFound marks the fields of the roots in found stale, and empties found.
 func (k *Kept) touchFound() {
 	for _, root := range k.found {
 		k.touch(root)

@@ -78,7 +78,7 @@ func (c *copies) match() {
 	c.matchHashes()
 }
 
-// matchJoined finds the twins that are joined.
+// matchJoined finds the twins that are joined. It adds each copy to the hash of its own row.
 func (c *copies) matchJoined() {
 	for v := range int32(len(c.hash)) {
 		c.hash[v] += scatter.Bits(uint64(v))

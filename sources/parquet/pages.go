@@ -37,7 +37,6 @@ var codecNames = map[int]string{3: "LZO", 4: "BROTLI", 5: "LZ4 (that of Hadoop)"
 
 var codecs = map[int]unpack.Codec{0: unpack.None, 1: unpack.Snappy, 2: unpack.Gzip, 6: unpack.Zstd, 7: unpack.LZ4Raw}
 
-// header reads a page header.
 func (c *compact) header() (p page) {
 	p.kind = -1
 	// The three header structs have the same values under different field ids.

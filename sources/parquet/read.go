@@ -13,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// reader reads row groups.
 type reader struct {
 	r       io.ReaderAt
 	size    int64

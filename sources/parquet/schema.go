@@ -59,7 +59,7 @@ type column struct {
 	other   string // name of an unsupported type
 }
 
-// columns converts the schema.
+// columns returns the columns of the file, where and how each is stored, and the metadata of the Arrow schema.
 func (f *footer) columns() ([]tabular.Column, []column, arrow.Metadata, error) {
 	var meta arrow.Metadata
 	if len(f.elements) == 0 {

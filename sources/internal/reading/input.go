@@ -108,7 +108,6 @@ type readCloser struct {
 	io.Closer
 }
 
-// counting counts the bytes read.
 type counting struct {
 	r io.Reader
 	n atomic.Int64

@@ -261,7 +261,7 @@ func (p *parser) closure() error {
 	return nil
 }
 
-// bonded reports whether two atoms are bonded.
+// bonded reports whether two atoms, the lower index first, have a bond. It adds the new bonds to seen first.
 func (p *parser) bonded(pair [2]int32) bool {
 	if p.seen == nil {
 		p.seen = map[[2]int32]bool{}
@@ -273,7 +273,7 @@ func (p *parser) bonded(pair [2]int32) bool {
 	return p.seen[pair]
 }
 
-// number reads up to most digits.
+// number reads a decimal number of at most most digits. digits is 0 if there is none.
 func (p *parser) number(most int) (n, digits int) {
 	for digits < most && digit(p.peek()) {
 		n = 10*n + int(p.peek()-'0')
