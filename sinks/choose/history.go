@@ -99,6 +99,12 @@ type historyJSON struct {
 	All     bool             `json:"all,omitempty"` // Train is nil
 	Pairs   [][2]int         `json:"pairs,omitempty"`
 	Own     []ownColumn      `json:"own"`
+	Timed   bool             `json:"timed,omitempty"` // a row has a time; false in files of before 0.2 too
+}
+
+// isTimed reports whether a row of a set has a time.
+func isTimed(set *sources.RowSet) bool {
+	return slices.ContainsFunc(set.Time, func(t float64) bool { return !math.IsNaN(t) })
 }
 
 // Keep writes the settings to a model that has learned from the rows, and the ids of the rows that it has learned from or was
@@ -116,7 +122,7 @@ func (h *History) Keep(m nn.Saver) error {
 	if err := sinks.KnownRows(ids).Keep(m); err != nil {
 		return err
 	}
-	text, err := json.Marshal(historyJSON{historyVersion, h.Set.Keys, h.Class, h.Windows, h.Delay, h.Future, h.Train == nil, h.pairs, h.own})
+	text, err := json.Marshal(historyJSON{historyVersion, h.Set.Keys, h.Class, h.Windows, h.Delay, h.Future, h.Train == nil, h.pairs, h.own, isTimed(h.Set)})
 	m.Metadata()[historyNote] = string(text)
 	return err
 }
@@ -141,7 +147,8 @@ func KeysOf(m nn.Predictor) ([]sources.Key, error) {
 }
 
 // HistoryOf returns the rows of another set for a model, with the settings of the training. The set is that of tables with the same
-// keys and columns; it is not changed, and the History has a copy by AdaptRows. train are the rows whose classes later rows know; nil: the rows before know the classes of all,
+// keys and columns; it is not changed, and the History has a copy by AdaptRows, which leaves the
+// class of a row unknown where the model does not have it. It is an error if the model has none of the classes, or has learned with times and no row has one. train are the rows whose classes later rows know; nil: the rows before know the classes of all,
 // as they do where the model has learned so.
 func HistoryOf(p *sinks.Predictor, set *sources.RowSet, train []int32) (*History, error) {
 	note, err := noteOf(p.Net())
@@ -152,8 +159,15 @@ func HistoryOf(p *sinks.Predictor, set *sources.RowSet, train []int32) (*History
 		return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
 	}
 	of := *set
-	if _, _, err := AdaptRows(p, &of); err != nil {
+	if note.Timed && set.Rows > 0 && !isTimed(set) {
+		return nil, errors.New("choose: no row has a time, and the model has learned from rows with times: RowTable.Time names the column")
+	}
+	_, foreign, err := AdaptRows(p, &of)
+	if err != nil {
 		return nil, err
+	}
+	if known := len(foreign); known > 0 && !slices.ContainsFunc(of.Class, func(c int32) bool { return c >= 0 }) {
+		return nil, fmt.Errorf("choose: the model has none of the classes of %d rows: it has %q, and the rows have %q", known, p.Classes(), set.Classes)
 	}
 	h := &History{Set: &of, Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
 	if !note.All {

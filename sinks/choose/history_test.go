@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -227,6 +228,13 @@ func TestHistoryOtherWords(t *testing.T) {
 			// The rows behind are those that the other table does not have, so no answer knows their classes.
 			if got[i] != want[i] {
 				t.Errorf("%s, %d:\n%s\nwant\n%s", s.Name, i, got[i], want[i])
+			}
+		}
+		strange, timeless := *set, *set
+		strange.Classes, timeless.Time = []string{"good", "bad", "odd"}[:len(set.Classes)], slices.Repeat([]float64{math.NaN()}, len(set.Time))
+		for want, set := range map[string]*sources.RowSet{"none of the classes of ": &strange, "no row has a time": &timeless} {
+			if _, err := choose.HistoryOf(p, set, nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
 			}
 		}
 		if err := p.Close(); err != nil {

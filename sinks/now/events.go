@@ -402,7 +402,8 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64
 		}
 		at += int64(length)
 		part, length = part[:0], 0
-		if err == io.EOF || len(batch) == mostLines || size >= mostLine || in.Buffered() == 0 {
+		next, _ := in.Peek(in.Buffered())
+		if err == io.EOF || len(batch) == mostLines || size >= mostLine || bytes.IndexByte(next, '\n') < 0 {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -542,6 +543,27 @@ func TestFollow(t *testing.T) {
 	slices.Sort(reasons)
 	if fmt.Sprint(reasons) != `[the line has more than 1048576 bytes there is no row "none" want a JSON object: invalid character 'o' in literal null (expecting 'u')]` {
 		t.Errorf("reasons %q", reasons)
+	}
+}
+
+// A whole line is accepted also while half of the next stands behind it.
+func TestReadHalf(t *testing.T) {
+	rows := open(payments(stored))
+	l := must(now.Open(t.Context(), rows, now.Options{Dir: t.TempDir()}))
+	in, writer := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- l.Read(t.Context(), in) }()
+	must(io.WriteString(writer, `{"time": 300, "source": "ann"}`+"\n"+`{"time": 301, `))
+	for until := time.Now().Add(20 * time.Second); l.Position() < 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Error("the line waits for the next")
+			break
+		}
+	}
+	must(io.WriteString(writer, `"source": "bob"}`))
+	writer.Close()
+	if err := errors.Join(<-ended, l.Close(), rows.Close()); err != nil || l.Position() != 2 {
+		t.Error(err, l.Position())
 	}
 }
 

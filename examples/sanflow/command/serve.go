@@ -600,7 +600,11 @@ func (s *server) answer(w *reply, r *http.Request) error {
 func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, html bool, after int64) (o outcome) {
 	m := s.hold()
 	defer m.use.RUnlock()
-	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Width()))
+	cost := s.cost(text, m.p.Net().Shape().Width())
+	if nodes := cost / valueCost; why && s.task == "graphs" {
+		cost += pairCost * min(nodes, mostNodes) * min(nodes, mostNodes)
+	}
+	err := held.wait(ctx, cost)
 	var q *question
 	var rows *rowQuestion
 	switch {
@@ -650,6 +654,12 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 // mostExplained is how many answers a request to /explain is about.
 const mostExplained = 100
 
+// A molecule of n atoms has reasons of up to pairCost·n² bytes. mostNodes is how many nodes a graph of a request to /explain may have.
+const (
+	pairCost  = 96
+	mostNodes = 1500
+)
+
 // few checks the number of answers that a request is about.
 func (s *server) few(n int, why bool) error {
 	what := "nodes or links"
@@ -696,6 +706,9 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 	if s.task == "graphs" {
 		if g == nil {
 			return nil, errors.New("a model of graphs wants nodes and edges, or of molecules smiles")
+		}
+		if why && g.graph.N() > mostNodes {
+			return nil, fail(http.StatusRequestEntityTooLarge, "the graph has %d nodes, want at most %d for its reasons", g.graph.N(), mostNodes)
 		}
 		said, err := m.p.Predict(ctx, g.graph)
 		if err != nil {

@@ -835,6 +835,11 @@ func TestServeMolecules(t *testing.T) {
 			t.Errorf("%.40s: %d %.300s, want %s", body, status, got, want)
 		}
 	}
+	for n, want := range map[int]string{1000: `200 [{`, 1501: "413 the graph has 1501 nodes, want at most 1500"} {
+		if status, _, got := request(t, "POST", url+"/explain", `{"smiles": "`+strings.Repeat("C", n)+`"}`); !strings.HasPrefix(fmt.Sprint(status, " ", got), want) {
+			t.Errorf("%d atoms: %d %.300s, want %s", n, status, got, want)
+		}
+	}
 	families, nodes := filepath.Join(dir, "families"), filepath.Join(dir, "nodes")
 	trainLinear(t, families)
 	must(t, "train", "-task", "nodes", "-systems", "linear", "-out", nodes)
