@@ -68,6 +68,10 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	if err != nil && !d.explains {
 		return cli.Usage(fmt.Errorf("-class or -value: %w", err))
 	}
+	if isClass := slices.Contains(given, "class"); model != "" && d.Class != "" && d.Value != "" && !d.explains && isClass != slices.Contains(given, "value") {
+		return cli.Usage(fmt.Errorf("the model has learned %s: leave out -%s", map[bool]string{true: "a number, -value " + d.Value, false: "classes, -class " + d.Class}[isClass],
+			map[bool]string{true: "class", false: "value"}[isClass]))
+	}
 	several := len(names) > 1 && !d.explains
 	if d.like != nil && !d.explains && slices.ContainsFunc(given, func(name string) bool { return name == "class" || name == "value" }) && (several || len(d.goals) > 0) &&
 		!slices.EqualFunc(names, d.goals, func(name string, t record.TargetChannel) bool { return name == t.Name }) {

@@ -89,6 +89,13 @@ func TestTargets(t *testing.T) {
 			t.Error("the model depends on the workers")
 		}
 		all, mean := answers(), 0.
+		wrong, want := "-value", "the model has learned classes, -class "
+		if numbers {
+			wrong, want = "-class", "the model has learned a number, -value "
+		}
+		if err := run(t.Context(), []string{"evaluate", "-model", model, "-data", data, wrong, "SMILES"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", wrong, err)
+		}
 		if e := clitest.JSON[report](t, run, "evaluate", "-model", model, "-data", data); !reflect.DeepEqual(e.Targets, r.Targets) || e.Rows != r.Rows {
 			t.Errorf("evaluate: %+v, want %+v", e.Targets, r.Targets)
 		}
