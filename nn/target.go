@@ -48,7 +48,8 @@ type moments struct {
 // fixed are the moments of a model whose unit comes from a file or SetWeights.
 var fixed = moments{Rows: unitRows}
 
-// with returns the moments and the unit with more finite values.
+// with adds finite values to the moments and returns them with the unit that follows. After unitRows values
+// it changes nothing.
 func (m moments) with(values []float32, u unit) (moments, unit) {
 	if m.Rows >= unitRows || len(values) == 0 {
 		return m, u

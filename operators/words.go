@@ -137,7 +137,8 @@ func (c *mappedWords) values(g *graph.Graph) []int32 {
 	return g.EdgeCat
 }
 
-// unseenOf returns the number of unseen words. A value that the channel does not have is an error.
+// unseenOf returns the number of unseen words, 0 for a masked column. In a channel with a table an index
+// outside the table is an error.
 func (c *mappedWords) unseenOf(values []int32) (n int64, err error) {
 	d := len(c.want)
 	for a := range d {

@@ -104,7 +104,7 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	lock, err := file.Create(c.FS, c.File+".lock") // the file is never renamed to that name
+	lock, err := file.Create(c.FS, c.File+".lock") // a pending file excludes other runs; it is discarded at the end
 	if err != nil {
 		return nil, fmt.Errorf("the field Checkpoint: %w", err)
 	}

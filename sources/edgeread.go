@@ -183,7 +183,8 @@ func isBipartite(line []byte) bool {
 	return len(words) > 1 && string(words[0]) == "%" && string(words[1]) == "bip"
 }
 
-// comment processes a line that begins with # or %.
+// comment reads the number of nodes from a line with # or % before the first row, and counts such lines
+// after it. The header of a Matrix Market file or, in line 1, of a bipartite KONECT network is an error.
 func (r *edgeListReader) comment(row []byte) error {
 	switch n, stated := statedNodes(row); {
 	case matrixMarket.Match(row):

@@ -68,7 +68,8 @@ func (s repeatStat) name() string {
 	return s.of + " of " + s.field.channel
 }
 
-// chooseRepeated determines the channels of repeated rows.
+// chooseRepeated checks Edges.Repeated, or sets the default, count and sum. It sets which row is kept, and a
+// channel for each statistic and number.
 func (b *tableBuild) chooseRepeated() error {
 	r := &b.repeats
 	r.list, r.again = b.Edges.Repeated, -1

@@ -79,7 +79,8 @@ func (p *parts) nextCell(set uint64) uint64 {
 	return best
 }
 
-// find sets p.part to the parts with choices and returns their number.
+// find sets p.part to the parts, the sets of cells that mixed blocks connect, and returns their number. A
+// cell without a mixed block is in no part.
 func (p *parts) find(rows, cells []uint64) int {
 	count := 0
 	for _, c := range cells {

@@ -151,7 +151,8 @@ func (a *attributes) widest(deviation float64) int {
 	if deviation < most/(1<<20) { // all values are equal up to rounding
 		deviation = most / 4
 	}
-	// The factor puts values at a boundary on the same side on every processor.
+	// Processors round differently. The factor moves a deviation that is nearly a power of two above that power,
+	// so that e is the same on all.
 	_, e := math.Frexp(deviation * (1 + 1e-9))
 	return e
 }

@@ -183,8 +183,8 @@ func (c *cut) secondRound() bool {
 	return false
 }
 
-// fourOf returns four entries, from index from on, of the ascending list of the nodes' colours and
-// codes, packed into a word.
+// fourOf packs the entries from to from+3 of a list into a word, the first in the high byte, 0 behind the
+// end. The list has rank<<1 | code for each node of before[code], ascending.
 func (c *cut) fourOf(before [2]uint64, from int) uint32 {
 	if before[0]&(before[0]-1)|before[1] == 0 { // a single node
 		return uint32(c.rank[bits.TrailingZeros64(before[0])&63]) << 25

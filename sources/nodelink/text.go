@@ -550,7 +550,7 @@ func (p *Text) sparse(g *graph.Graph, c record.Channel) error {
 		}
 		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
 	}
-	return nil // the predictor checks order and range
+	return nil // sinks.Predictor checks the order and the range of the indices
 }
 
 // of returns the ids of all nodes, converted to kind.

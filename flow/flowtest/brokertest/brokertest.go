@@ -114,7 +114,8 @@ func (s *sink) len() int {
 	return len(s.rows)
 }
 
-// read reads until want rows have come. It waits for quiet then, so that surplus rows are read too.
+// read reads until want rows have come, at most for the time patience, and then for the time quiet, so that
+// surplus rows are seen. notes are those of the source.
 func (c *check) read(want int, refused func(context.Context, message.Message, error) error) (rows []string, notes map[string]int64) {
 	c.Helper()
 	topic, _ := c.connect()

@@ -137,8 +137,7 @@ func (a *asm) choose(cond string, d, n, m reg) {
 // jumpUnlessBit jumps if bit k of r is 0.
 func (a *asm) jumpUnlessBit(r reg, k int, to string) { a.emit("TBZ $%d, %v, %s", k, r, to) }
 
-// Functions.
-
+// sizes has the bytes of the Go types of parameters, other than pointers.
 var sizes = map[string]int{"int": 8, "float32": 4, "int32": 4, "uint32": 4, "bool": 1}
 
 // function begins a function. params and result are those of its Go declaration, such as
