@@ -163,7 +163,7 @@ func (c *nodesConfig) learn(ctx context.Context, columns []string) (cli.Result, 
 		r.Majority += majority / float64(len(columns))
 		r.Splits = append(r.Splits, one)
 		if len(columns) > 1 { // so that a run that is interrupted has not lost them
-			fmt.Fprintf(os.Stderr, "split %s, %d of %d: %s\n", column, i+1, len(columns), strings.Replace(one.figure(), "\t", " by ", 1))
+			fmt.Fprintf(os.Stderr, "split %s, %d of %d: %.4g by %s\n", column, i+1, len(columns), *one.value(), one.chosen())
 		}
 	}
 	r.close(start)
@@ -249,10 +249,8 @@ func (s *nodesSplit) value() *float64 {
 	return &s.Accuracy
 }
 
-// figure is the value of a split, and what was chosen for it.
-func (s *nodesSplit) figure() string {
-	return fmt.Sprintf("%.4g\t%s", *s.value(), strings.TrimSuffix(s.Model+": "+s.Took, ": "))
-}
+// chosen is the chosen system, with the choices within it.
+func (s *nodesSplit) chosen() string { return strings.TrimSuffix(s.Model+": "+s.Took, ": ") }
 
 // close sets the means, the time and the memory.
 func (r *nodesReport) close(start time.Time) {
@@ -298,14 +296,14 @@ func (r *nodesReport) Print(out io.Writer) error {
 	fmt.Fprintf(w, "largest class\t%.2f %%\tof the %d nodes\n", r.Majority, r.Test)
 	for _, s := range r.Splits {
 		if len(r.Splits) > 1 {
-			fmt.Fprintf(w, "%s\t%s\n", s.Name, s.figure())
+			fmt.Fprintf(w, "%s\t%.4g\t%s\n", s.Name, *s.value(), s.chosen())
 		}
 	}
 	for _, t := range r.Systems {
 		fmt.Fprintf(w, "%s\t%.4g\t%.1f s  %s\n", t.Name, t.Score, t.Seconds, t.Took)
 	}
 	fmt.Fprintf(w, "validation\t%d nodes\t%d to learn from, split %s\n", r.Val, r.Train, r.Split)
-	fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, strings.TrimSuffix(r.Model+": "+r.Took, ": "))
+	fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, r.chosen())
 	r.Scored.Print(w)
 	if len(r.Splits) > 1 {
 		fmt.Fprintf(w, "mean\t%.4g ± %.2g\tand the standard deviation, of %d splits\n", *r.value(), r.Std, len(r.Splits))

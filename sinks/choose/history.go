@@ -181,8 +181,9 @@ func HistoryOf(p *sinks.Predictor, set *sources.RowSet, train []int32) (*History
 func AdaptRows(p *sinks.Predictor, set *sources.RowSet) (unseen int, foreign []int32, err error) {
 	l := RowLayout(p.Layout())
 	of := func(has, want []record.Channel) (n int) { // of returns how many channels of want are in has, by name
+		names := channelNames(has)
 		for _, c := range want {
-			if slices.ContainsFunc(has, func(x record.Channel) bool { return x.Name == c.Name }) {
+			if slices.Contains(names, c.Name) {
 				n++
 			}
 		}

@@ -225,7 +225,7 @@ func TestHistoryOtherWords(t *testing.T) {
 		}
 		got, want := open(other), open(set)
 		for i := range want {
-			// The rows behind are those that the other table does not have, so no answer knows their classes.
+			// The other table lacks the last rows, so no answer knows their classes.
 			if got[i] != want[i] {
 				t.Errorf("%s, %d:\n%s\nwant\n%s", s.Name, i, got[i], want[i])
 			}

@@ -50,8 +50,8 @@
 // Dir has a file of go.etcd.io/bbolt with the rows and the classes that events have set, and the position, all of one transaction
 // for each batch. Without Learn each event changes the rows and classes in place, so there is no log apart to be cut. An accepted event is written
 // to the file before Apply returns, and lost by no end of the process; with Sync also by no loss of power. Without it a loss of power may cost the store.
-// Open applies what the store has to the rows of the tables, which are to be those that it began with, as is
-// the window of edges.
+// Open applies the rows and classes of the store to the rows of the tables. The tables and the window of edges must be those
+// with which the store began.
 // A store is open in one process at a time. Of a graph it has the rows of edges that are left, the last row and class of each node, and what removes
 // rows of the tables; an event that is undone goes with what undoes it, in a transaction behind.
 //

@@ -9,13 +9,17 @@ import (
 
 // Text writes the counts as metrics sanflow_event…, and sanflow_learn_… of a model that learns, for Prometheus.
 func (s Stats) Text(t *live.Text) {
-	t.Metric("sanflow_events_total", "counter", "Accepted events by kind.")
-	for _, kind := range slices.Sorted(maps.Keys(s.Events)) {
-		t.Sample("", s.Events[kind], "kind", kind)
-	}
-	t.Metric("sanflow_events_absent_total", "counter", "Accepted events that changed nothing, by kind: what they remove or set was not there.")
-	for _, kind := range slices.Sorted(maps.Keys(s.Absent)) {
-		t.Sample("", s.Absent[kind], "kind", kind)
+	for _, by := range []struct {
+		name, help string
+		events     map[string]int64
+	}{
+		{"sanflow_events_total", "Accepted events by kind.", s.Events},
+		{"sanflow_events_absent_total", "Accepted events that changed nothing, by kind: what they remove or set was not there.", s.Absent},
+	} {
+		t.Metric(by.name, "counter", by.help)
+		for _, kind := range slices.Sorted(maps.Keys(by.events)) {
+			t.Sample("", by.events[kind], "kind", kind)
+		}
 	}
 	t.One("sanflow_events_refused_total", "counter", "Events and bodies that were not accepted.", s.Refused)
 	t.One("sanflow_events_dead_letters_total", "counter", "Lines that are in the file of refused ones.", s.DeadLetters)

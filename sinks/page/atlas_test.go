@@ -18,6 +18,25 @@ import (
 	"github.com/sanflow/sanflow/sources/molecules"
 )
 
+// learnedAtlas returns the first 100 motifs of a model that learns from graphs.
+func learnedAtlas(t *testing.T, items []sources.Item, layout record.Layout, recipe operators.Recipe, epochs int) *sinks.Atlas {
+	t.Helper()
+	ctx, net, graphs := context.Background(), nn.Best(), flow.From(sources.Graphs{Items: items, Layout: layout})
+	if _, err := (sinks.Fit{Net: net, Epochs: epochs}).Run(ctx, recipe.Onto(graphs)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	a, err := p.Atlas(ctx, graphs, sinks.AtlasOptions{Motifs: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // The name and the drawing of a motif are true of all places of its word in all graphs.
 func TestMotifsAreTrue(t *testing.T) {
 	defer leak.VerifyNone(t)
@@ -39,19 +58,7 @@ func TestMotifsAreTrue(t *testing.T) {
 	}
 	counters := []count.Counter{count.Labels{Each: true}, count.WL{Height: 2}, count.WL{Height: 2, Coarse: 1}, count.WL{Height: 2, Coarse: 2}, count.Fields{K: []int{3}}}
 	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: counters}}
-	ctx, net, graphs := context.Background(), nn.Best(), flow.From(sources.Graphs{Items: items, Layout: layout})
-	if _, err := (sinks.Fit{Net: net, Epochs: 5}).Run(ctx, recipe.Onto(graphs)); err != nil {
-		t.Fatal(err)
-	}
-	p, err := sinks.NewPredictor(net, recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	a, err := p.Atlas(ctx, graphs, sinks.AtlasOptions{Motifs: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := learnedAtlas(t, items, layout, recipe, 5)
 	c := chemistryOf(&layout)
 	heads, found, partial := map[string]string{}, map[string]bool{}, 0
 	for _, m := range a.Motifs {
@@ -171,19 +178,7 @@ func TestMotifsOfArcs(t *testing.T) {
 		items = append(items, sources.Item{ID: int64(i), Graph: g, Class: int32(i % 2)})
 	}
 	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: []count.Counter{count.Labels{Each: true}, count.WL{Height: 1}, count.WL{Height: 1, Triangles: true}}}}
-	ctx, net, graphs := context.Background(), nn.Best(), flow.From(sources.Graphs{Items: items, Layout: layout})
-	if _, err := (sinks.Fit{Net: net, Epochs: 3}).Run(ctx, recipe.Onto(graphs)); err != nil {
-		t.Fatal(err)
-	}
-	p, err := sinks.NewPredictor(net, recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	a, err := p.Atlas(ctx, graphs, sinks.AtlasOptions{Motifs: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := learnedAtlas(t, items, layout, recipe, 3)
 	for _, m := range a.Motifs {
 		for _, e := range m.Pattern.Edges {
 			if m.Pattern.Drawn.Entry(e.Source, e.Target) < 0 {

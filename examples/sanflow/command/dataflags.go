@@ -68,9 +68,13 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	if err != nil && !d.explains {
 		return cli.Usage(fmt.Errorf("-class or -value: %w", err))
 	}
-	if isClass := slices.Contains(given, "class"); model != "" && d.Class != "" && d.Value != "" && !d.explains && isClass != slices.Contains(given, "value") {
-		return cli.Usage(fmt.Errorf("the model has learned %s: leave out -%s", map[bool]string{true: "a number, -value " + d.Value, false: "classes, -class " + d.Class}[isClass],
-			map[bool]string{true: "class", false: "value"}[isClass]))
+	if model != "" && d.Class != "" && d.Value != "" && !d.explains { // one is of the model, or both are flags, which is an error below
+		switch isClass, isValue := slices.Contains(given, "class"), slices.Contains(given, "value"); {
+		case isClass && !isValue:
+			return cli.Usage(fmt.Errorf("the model has learned a number, -value %s: leave out -class", d.Value))
+		case isValue && !isClass:
+			return cli.Usage(fmt.Errorf("the model has learned classes, -class %s: leave out -value", d.Class))
+		}
 	}
 	several := len(names) > 1 && !d.explains
 	if d.like != nil && !d.explains && slices.ContainsFunc(given, func(name string) bool { return name == "class" || name == "value" }) && (several || len(d.goals) > 0) &&

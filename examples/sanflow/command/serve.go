@@ -600,11 +600,7 @@ func (s *server) answer(w *reply, r *http.Request) error {
 func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, html bool, after int64) (o outcome) {
 	m := s.hold()
 	defer m.use.RUnlock()
-	cost := s.cost(text, m.p.Net().Shape().Width())
-	if nodes := cost / valueCost; why && s.task == "graphs" {
-		cost += pairCost * min(nodes, mostNodes) * min(nodes, mostNodes)
-	}
-	err := held.wait(ctx, cost)
+	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Width(), why))
 	var q *question
 	var rows *rowQuestion
 	switch {
@@ -653,12 +649,6 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 
 // mostExplained is how many answers a request to /explain is about.
 const mostExplained = 100
-
-// A molecule of n atoms has reasons of up to pairCost·n² bytes. mostNodes is how many nodes a graph of a request to /explain may have.
-const (
-	pairCost  = 96
-	mostNodes = 1500
-)
 
 // few checks the number of answers that a request is about.
 func (s *server) few(n int, why bool) error {

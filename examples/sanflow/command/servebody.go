@@ -19,8 +19,10 @@ const (
 	freeText   = 16 << 10 // bytes of a body that each of these has, whatever others hold
 	textMemory = 64 << 20 // of bodies beyond freeText, at least four of -max-body
 	workMemory = maxValues*valueCost + 32<<20
-	valueCost  = 192 // bytes of a node, an edge or an attribute as a graph, measured with nodes without attributes
-	answerCost = 64  // bytes of the probability of a class in an answer
+	valueCost  = 192  // bytes of a node, an edge or an attribute as a graph, measured with nodes without attributes
+	answerCost = 64   // bytes of the probability of a class in an answer
+	pairCost   = 96   // bytes of the reasons for each pair of nodes of a posted graph, measured with a chain of 5000 atoms
+	mostNodes  = 1500 // of a posted graph whose reasons are asked for
 )
 
 // budget is the memory that requests may hold. The text of bodies and the work on them have their own, so that
@@ -81,13 +83,16 @@ func (h *holding) fill(r io.Reader, size, most int64) ([]byte, error) {
 	}
 }
 
-// cost is the memory of the graph that is made of a body, by its values, and of the answers. It is taken at once:
+// cost is the memory of the graph that is made of a body, by its values, of the answers and, with why, of the reasons. It is taken at once:
 // requests that hold some and wait for more would wait for each other.
-func (s *server) cost(text []byte, classes int) int64 {
+func (s *server) cost(text []byte, classes int, why bool) int64 {
 	values := int64(bytes.Count(text, []byte{','}))
 	if s.task == "graphs" {
 		if bytes.Contains(text, smilesKey) { // an atom has a byte or more
 			values = int64(len(text))
+		}
+		if nodes := min(values, mostNodes); why {
+			return valueCost*values + pairCost*nodes*nodes
 		}
 		return valueCost * values
 	}

@@ -76,7 +76,7 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeRows makes the rows of a model those that events change, and says from where on the model learns.
+// takeRows gives the rows of a model to the events, opens the store at the first call, and logs the position from which the model learns.
 func (s *server) takeRows(ctx context.Context, m *loaded) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if s.learn {
@@ -166,7 +166,7 @@ func (s *server) post(w *reply, r *http.Request) error {
 	defer held.release()
 	text, err := s.body(w, r, held)
 	if err == nil {
-		err = held.wait(r.Context(), s.cost(text, 0))
+		err = held.wait(r.Context(), s.cost(text, 0, false))
 	}
 	if err != nil {
 		return err

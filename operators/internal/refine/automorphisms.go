@@ -9,8 +9,8 @@ import (
 // keepMaps bounds the automorphisms that Automorphisms keeps.
 const keepMaps = 64
 
-// Automorphisms are those that a search has found at equal leaves and, for each depth of the search tree, the orbits of those
-// that fix all nodes of the path to that depth. The zero value is ready.
+// Automorphisms has the automorphisms that a search has found at equal leaves. For each depth of the search tree it has the orbits of the
+// automorphisms that fix all nodes of the path to that depth. The zero value is ready.
 type Automorphisms struct {
 	maps  [][]int32 // the first used ones are valid
 	used  int
