@@ -68,6 +68,7 @@ func (r *report) panel(of graphs, protocol string) *picture.Chart {
 	p.Level("share of the largest class", p.X.Min, p.X.Max, of.LargestClass, picture.Gray)
 	if mean != nil {
 		p.Points(fmt.Sprintf("mean over %d folds × %d; bar: one standard deviation of the folds to either side (the mean's own error is smaller)", r.Folds, r.Repeats), mean, deviation, picture.Blue, draw.CircleGlyph{})
+		p.Add(picture.Values(mean))
 	}
 	if figures != nil {
 		p.Points("the paper's figure", figures, nil, picture.Red, draw.PyramidGlyph{})

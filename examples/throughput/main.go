@@ -139,7 +139,7 @@ func (r *report) Print(out io.Writer) error {
 		return err
 	}
 	by := map[bool]string{true: "seconds of processor time", false: "seconds"}[r.CPU]
-	_, err := fmt.Fprintf(out, "%d workers, %s; the figures of the paper are for one core at 2.8 GHz, most of them lower bounds\n", r.Workers, by)
+	_, err := fmt.Fprintf(out, "-workers %d, %s; the figures of the paper are for one core at 2.8 GHz, most of them lower bounds\n", r.Workers, by)
 	return err
 }
 
@@ -155,7 +155,7 @@ func (r *report) File(_, path string) ([]byte, error) {
 	if overEdges {
 		x = "edges"
 	}
-	p := picture.New("Receptive fields per second", x, fmt.Sprintf("fields/s of %d workers, ± 2 standard errors", r.Workers))
+	p := picture.New("Receptive fields per second", x, fmt.Sprintf("fields/s with -workers %d, ± 2 standard errors", r.Workers))
 	p.Logarithmic()
 	var names []string
 	at, bars := map[string]plotter.XYs{}, map[string][]float64{}

@@ -99,7 +99,7 @@ func TestTable(t *testing.T) {
 	want := `graph nodes edges k bound fields/s the paper
 torus 9 18 5 0 1234 1000
 torus 9 18 20 30 56 0
-1 workers, seconds; the figures of the paper are for one core at 2.8 GHz, most of them lower bounds
+-workers 1, seconds; the figures of the paper are for one core at 2.8 GHz, most of them lower bounds
 `
 	var got string
 	for line := range strings.Lines(b.String()) {

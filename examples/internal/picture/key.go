@@ -63,7 +63,7 @@ func fileOf(out vg.CanvasWriterTo, title string) ([]byte, error) {
 	text := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;"))
 	if head, body, ok := bytes.Cut(text, []byte("<g ")); ok && bytes.Contains(head, []byte("<svg ")) {
 		_ = xml.EscapeText(&name, []byte(title)) // into memory
-		head = bytes.Replace(head, []byte("<svg "), []byte(`<svg role="img" `), 1)
+		head = bytes.Replace(head, []byte("<svg "), []byte(`<svg role="img" style="max-width:100%;height:auto" `), 1)
 		text = slices.Concat(head, []byte("<title>"), name.Bytes(), []byte("</title>\n"+dark+"\n<g "), body)
 	}
 	return text, err

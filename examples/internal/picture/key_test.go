@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestFontsFallBack(t *testing.T) {
 	}
 	b, err := sheet.Bytes("a <title>")
 	text := string(b)
-	for _, part := range []string{`role="img"`, "<title>a &lt;title&gt;</title>", "prefers-color-scheme: dark"} {
+	for _, part := range []string{`role="img"`, "max-width:100%", "<title>a &lt;title&gt;</title>", "prefers-color-scheme: dark"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("there is no %s", part)
 		}
@@ -101,5 +102,17 @@ func TestDecades(t *testing.T) {
 		if got := strings.Join(labels, " "); got != test.want {
 			t.Errorf("%v to %v: %q, want %q", test.low, test.high, got, test.want)
 		}
+	}
+}
+
+// A value stands on a white box that covers the lines drawn before it.
+func TestValues(t *testing.T) {
+	c := New("", "x", "y")
+	c.Level("level", 0, 2, 16.2, Gray)
+	c.Add(Values{{X: 1, Y: 16.2}})
+	b, err := c.File(10*vg.Centimeter, 4*vg.Centimeter, "a.svg")
+	line, box, value := bytes.Index(b, []byte("stroke-dasharray")), bytes.LastIndex(b, []byte("fill:#FFFFFF")), bytes.Index(b, []byte(">16.2<"))
+	if err != nil || line < 0 || line > box || box > value {
+		t.Errorf("line at %d, box at %d, value at %d (%v)", line, box, value, err)
 	}
 }

@@ -80,7 +80,7 @@ func (c *Chart) Level(name string, left, right, y float64, hue color.Color) {
 	c.Line(name, plotter.XYs{{X: left, Y: y}, {X: right, Y: y}}, hue, 1, Dashes...)
 }
 
-// Points adds points and their key. If there are lengths, it adds vertical bars of these lengths to either side, and the values.
+// Points adds points, their key and vertical bars of the lengths to either side. Without lengths there are no bars.
 func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.Color, shape draw.GlyphDrawer) {
 	s, err := plotter.NewScatter(at)
 	if err != nil {
@@ -93,22 +93,30 @@ func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.
 	if length == nil {
 		return
 	}
-	var values []string
-	for _, point := range at {
-		values = append(values, strconv.FormatFloat(point.Y, 'f', 1, 64))
-	}
 	b, err := plotter.NewYErrorBars(bars{at, length})
-	l, wrong := plotter.NewLabels(plotter.XYLabels{XYs: at, Labels: values})
-	if err = cmp.Or(err, wrong); err != nil {
+	if err != nil {
 		c.Err = cmp.Or(c.Err, err)
 		return
 	}
 	b.Color = hue
-	l.Offset = vg.Point{X: vg.Points(5), Y: vg.Points(-4)}
-	for i := range l.TextStyle {
-		l.TextStyle[i].Font.Size = vg.Points(9)
+	c.Add(b)
+}
+
+// Values writes the height of each point beside the point. Each value covers the lines below it.
+type Values plotter.XYs
+
+// Plot implements plot.Plotter.
+func (v Values) Plot(on draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&on)
+	style := p.X.Tick.Label
+	style.Rotation, style.XAlign, style.YAlign, style.Font.Size = 0, draw.XLeft, draw.YCenter, vg.Points(9)
+	for _, point := range v {
+		value := strconv.FormatFloat(point.Y, 'f', 1, 64)
+		box := style.Rectangle(value).Add(vg.Point{X: x(point.X) + vg.Points(6), Y: y(point.Y)})
+		on.SetColor(color.White)
+		on.Fill(box.Path())
+		on.FillText(style, vg.Point{X: box.Min.X, Y: y(point.Y)}, value)
 	}
-	c.Add(b, l)
 }
 
 // Names sets the labels of the horizontal axis at 0, 1, 2, ….
