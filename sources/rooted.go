@@ -3,6 +3,7 @@ package sources
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -36,6 +37,9 @@ type Rooted struct {
 	W int
 	// Graphs are borrowed until the reader is closed.
 	Graphs []RootedGraph
+	// Once, if set, are operators that run once for each graph, on its first row: its other rows share the result but for pos, the roots
+	// and the target. Each makes one row of one row, and reads nothing of the roots.
+	Once []flow.Operator
 }
 
 // RootedGraph is a graph with its rows.
@@ -116,7 +120,11 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 		fields = append(fields, record.IDsField(record.RootIDs, []int{s.W}, s.Graphs[0].IDs.Kind()))
 	}
 	schema, err := record.Extend(build.Schema(), fields...)
-	return &rootedReader{Rooted: s, mem: mem, build: build, schema: schema}, err
+	if err != nil {
+		return nil, err
+	}
+	once, err := flow.OpenDirect(schema, flow.Options{Allocator: mem}, s.Once...)
+	return &rootedReader{Rooted: s, mem: mem, build: build, schema: schema, once: once}, err
 }
 
 // rootedReader returns one row per record.
@@ -124,15 +132,16 @@ type rootedReader struct {
 	Rooted
 	mem    memory.Allocator
 	build  *record.Builder
-	schema *arrow.Schema
+	schema *arrow.Schema // of the rows before Once
+	once   *flow.Direct
 
-	base     arrow.Record // record of the current graph, or nil
+	base     arrow.Record // record of the current graph, and from its first row on the result of Once; or nil
 	next     int          // index of the next graph
 	row, pos int          // row within the graph, and over all graphs
 	closed   bool
 }
 
-func (r *rootedReader) Schema() *arrow.Schema { return r.schema }
+func (r *rootedReader) Schema() *arrow.Schema { return r.once.Schema() }
 
 func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	switch {
@@ -176,8 +185,27 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 		ids.AppendOf(g.IDs, g.Roots[r.row*r.W:(r.row+1)*r.W])
 		cols[record.RootIDs] = ids.Finish()
 	}
-	r.row, r.pos = r.row+1, r.pos+1
-	return record.Project(r.schema, r.base, cols)
+	if r.row > 0 {
+		r.row, r.pos = r.row+1, r.pos+1
+		return record.Project(r.once.Schema(), r.base, cols)
+	}
+	row, err := record.Project(r.schema, r.base, cols)
+	if err != nil {
+		return nil, err
+	}
+	defer row.Release()
+	made, err := r.once.Process(ctx, row)
+	if err == nil && (len(made) != 1 || made[0].NumRows() != 1) {
+		record.Release(made)
+		err = errors.New("sources: Rooted: the operators of Once do not make one row of a graph")
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.drop()
+	r.base, r.row, r.pos = made[0], 1, r.pos+1
+	r.base.Retain()
+	return r.base, nil
 }
 
 // drop releases the current graph.
@@ -192,5 +220,5 @@ func (r *rootedReader) Close() error {
 	r.drop()
 	r.build.Release()
 	r.closed = true
-	return nil
+	return r.once.Close()
 }

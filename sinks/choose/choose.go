@@ -465,22 +465,25 @@ func GraphRows(src flow.Source) Rows {
 // node, which scores.RootID writes.
 func NodeRows(set *sources.NodeSet, nodes []int32) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
-		at := rootsAt(r)
 		if _, ok := operators.Find[operators.PerRoot](r); !ok {
-			return r[at+1:].Onto(flow.From(rooted{set.Rooted(nodes), r[:max(0, at)]}))
+			return rootedRows(set.Rooted(nodes), r)
 		}
 		r = slices.Clone(r)
-		r[at] = operators.Roots{Nodes: nodes}
+		r[rootsAt(r)] = operators.Roots{Nodes: nodes}
 		return r.Onto(flow.From(set))
 	}
 }
 
 // LinkRows returns a row for each pair of some folds.
 func LinkRows(folds ...links.Fold) Rows {
-	return func(r operators.Recipe) flow.Pipeline {
-		at := rootsAt(r)
-		return r[at+1:].Onto(flow.From(rooted{links.Rows(folds...), r[:max(0, at)]}))
-	}
+	return func(r operators.Recipe) flow.Pipeline { return rootedRows(links.Rows(folds...), r) }
+}
+
+// rootedRows applies a recipe to rows that share graphs. The operators before its roots run once for each graph, not for each row.
+func rootedRows(rows sources.Rooted, r operators.Recipe) flow.Pipeline {
+	at := rootsAt(r)
+	rows.Once = r[:max(0, at)]
+	return r[at+1:].Onto(flow.From(rows))
 }
 
 // rootsAt returns the index of the operators.Roots, or -1.
