@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"runtime"
 )
 
@@ -90,19 +91,85 @@ func (c *compact) list() (n int, elem byte) {
 	return int(size), head & 15
 }
 
-// structs calls f for each element of a list of structs.
-func (c *compact) structs(f func()) {
-	n, elem := c.list()
-	if elem != typeStruct {
-		panic(errDamaged)
-	}
-	for range n {
-		f()
-	}
+// list is the destination of a list field: read reads one element of type elem.
+type list struct {
+	elem byte
+	read func()
 }
 
-// fields calls f with the id and type of each field of a struct. If f returns false, the field is skipped.
-func (c *compact) fields(f func(id int, typ byte) bool) {
+// fields reads a struct. to has the destinations of fields by id, whose types [compact.value] lists. A field without a
+// destination, or of another type, is skipped.
+func (c *compact) fields(to map[int]any) {
+	c.each(func(id int, typ byte) bool { return c.value(typ, to[id]) })
+}
+
+// value reads a field of type typ into to. It returns false if to is not for that type.
+func (c *compact) value(typ byte, to any) bool {
+	switch to := to.(type) {
+	case *bool: // the type is the value
+		if typ > typeFalse {
+			return false
+		}
+		*to = typ == typeTrue
+	case *byte:
+		if typ != typeByte {
+			return false
+		}
+		*to = c.byte()
+	case *int:
+		if typ != typeI32 {
+			return false
+		}
+		*to = c.small()
+	case **int: // stays nil without the field
+		x := 0
+		if !c.value(typ, &x) {
+			return false
+		}
+		*to = &x
+	case *int64:
+		if typ != typeI64 {
+			return false
+		}
+		*to = c.int()
+	case *[]byte:
+		if typ != typeBinary {
+			return false
+		}
+		*to = c.bytes()
+	case func(): // reads a struct
+		if typ != typeStruct {
+			return false
+		}
+		to()
+	case list:
+		if typ != typeList {
+			return false
+		}
+		n, elem := c.list()
+		if elem != to.elem {
+			panic(errDamaged)
+		}
+		for range n {
+			to.read()
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// small reads an integer and checks that it fits 32 bits.
+func (c *compact) small() int {
+	x := c.int()
+	if x < math.MinInt32 || x > math.MaxInt32 {
+		panic(errDamaged)
+	}
+	return int(x)
+}
+
+// each calls f with the id and type of each field of a struct. If f returns false, the field is skipped.
+func (c *compact) each(f func(id int, typ byte) bool) {
 	if c.depth++; c.depth > 32 {
 		panic(errDamaged)
 	}
@@ -159,7 +226,7 @@ func (c *compact) skip(typ byte) {
 			c.element(kinds & 15)
 		}
 	case typeStruct:
-		c.fields(func(int, byte) bool { return false })
+		c.fields(nil)
 	default:
 		panic(errDamaged)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/sanflow/sanflow/internal/tabular"
 )
@@ -26,10 +25,10 @@ type element struct {
 	repetition int // required, optional or repeated
 	children   int
 	converted  int
-	length     int // size of FIXED_LEN_BYTE_ARRAY values
-	scale      int // decimal places of a decimal
-	logical    int // field id of the LogicalType
-	bits       int // width of an integer
+	length     int   // size of FIXED_LEN_BYTE_ARRAY values
+	scale      int   // decimal places of a decimal
+	logical    int   // field id of the LogicalType
+	bits       uint8 // width of an integer
 	signed     bool
 	unit       int // field id of the TimeUnit of a timestamp
 }
@@ -47,13 +46,13 @@ type group struct {
 
 // chunk is a column chunk: one column of a row group.
 type chunk struct {
-	elsewhere           bool // the data are in another file
-	kind, codec         int
-	encodings           uint64 // bit set of encodings
-	values              int64
-	bytes               int64
-	data, dictionary    int64 // offsets of the first pages
-	hasDictionary, meta bool
+	elsewhere        bool // the data are in another file
+	meta             bool // the metadata of the column are there
+	kind, codec      int
+	encodings        uint64 // bit set of encodings
+	values           int64
+	bytes            int64
+	data, dictionary int64 // offsets of the first pages; dictionary is 0 without a dictionary
 }
 
 var magic = "PAR1"
@@ -97,158 +96,63 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 
 func (c *compact) footer() *footer {
 	f := &footer{notes: map[string]string{}}
-	c.fields(func(id int, typ byte) bool {
-		switch {
-		case id == 2 && typ == typeList:
-			c.structs(func() { f.elements = append(f.elements, c.schemaElement()) })
-		case id == 3 && typ == typeI64:
-			f.rows = c.int()
-		case id == 4 && typ == typeList:
-			c.structs(func() { f.groups = append(f.groups, c.group()) })
-		case id == 5 && typ == typeList:
-			c.structs(func() {
-				var key, value string
-				c.fields(func(id int, typ byte) bool {
-					switch {
-					case id == 1 && typ == typeBinary:
-						key = string(c.bytes())
-					case id == 2 && typ == typeBinary:
-						value = string(c.bytes())
-					default:
-						return false
-					}
-					return true
-				})
-				f.notes[key] = value
-			})
-		default:
-			return false
-		}
-		return true
+	c.fields(map[int]any{
+		2: list{typeStruct, func() { f.elements = append(f.elements, c.schemaElement()) }},
+		3: &f.rows,
+		4: list{typeStruct, func() { f.groups = append(f.groups, c.group()) }},
+		5: list{typeStruct, func() {
+			var key, value []byte
+			c.fields(map[int]any{1: &key, 2: &value})
+			f.notes[string(key)] = string(value)
+		}},
 	})
 	return f
 }
 
 func (c *compact) schemaElement() element {
-	e := element{kind: -1, converted: -1}
-	c.fields(func(id int, typ byte) bool {
-		switch {
-		case id == 1 && typ == typeI32:
-			e.kind = c.small()
-		case id == 2 && typ == typeI32:
-			e.length = c.small()
-		case id == 7 && typ == typeI32:
-			e.scale = c.small()
-		case id == 3 && typ == typeI32:
-			e.repetition = c.small()
-		case id == 4 && typ == typeBinary:
-			e.name = string(c.bytes())
-		case id == 5 && typ == typeI32:
-			e.children = c.small()
-		case id == 6 && typ == typeI32:
-			e.converted = c.small()
-		case id == 10 && typ == typeStruct:
-			c.logical(&e)
-		default:
-			return false
-		}
-		return true
+	e, name := element{kind: -1, converted: -1}, []byte(nil)
+	c.fields(map[int]any{
+		1: &e.kind, 2: &e.length, 3: &e.repetition, 4: &name, 5: &e.children, 6: &e.converted, 7: &e.scale,
+		10: func() { c.logical(&e) },
 	})
+	e.name = string(name)
 	return e
 }
 
+// logical reads a LogicalType, a union: its only field is a struct, and the id of the field is the type.
 func (c *compact) logical(e *element) {
-	c.fields(func(id int, typ byte) bool {
+	c.each(func(id int, typ byte) bool {
 		e.logical = id
-		if id == logicalTimestamp && typ == typeStruct {
-			c.fields(func(id int, typ byte) bool {
-				if id != 2 || typ != typeStruct {
-					return false
-				}
-				c.fields(func(id int, _ byte) bool { e.unit = id; return false })
-				return true
-			})
-			return true
-		}
-		if id != logicalInteger || typ != typeStruct {
+		switch {
+		case typ == typeStruct && id == logicalTimestamp:
+			c.fields(map[int]any{2: func() {
+				c.each(func(unit int, _ byte) bool { e.unit = unit; return false })
+			}})
+		case typ == typeStruct && id == logicalInteger:
+			c.fields(map[int]any{1: &e.bits, 2: &e.signed})
+		default:
 			return false
 		}
-		c.fields(func(id int, typ byte) bool {
-			switch {
-			case id == 1 && typ == typeByte:
-				e.bits = int(c.byte())
-			case id == 2:
-				e.signed = typ == typeTrue
-				return false
-			default:
-				return false
-			}
-			return true
-		})
 		return true
 	})
 }
 
 func (c *compact) group() (g group) {
-	c.fields(func(id int, typ byte) bool {
-		switch {
-		case id == 1 && typ == typeList:
-			c.structs(func() { g.chunks = append(g.chunks, c.chunk()) })
-		case id == 3 && typ == typeI64:
-			g.rows = c.int()
-		default:
-			return false
-		}
-		return true
-	})
+	c.fields(map[int]any{1: list{typeStruct, func() { g.chunks = append(g.chunks, c.chunk()) }}, 3: &g.rows})
 	return g
 }
 
 func (c *compact) chunk() (k chunk) {
-	c.fields(func(id int, typ byte) bool {
-		switch {
-		case id == 1 && typ == typeBinary:
-			k.elsewhere = true
-			return false
-		case id == 3 && typ == typeStruct:
-			k.meta = true
-			c.fields(func(id int, typ byte) bool {
-				switch {
-				case id == 1 && typ == typeI32:
-					k.kind = c.small()
-				case id == 2 && typ == typeList:
-					for n, _ := c.list(); n > 0; n-- {
-						k.encodings |= 1 << (uint(c.small()) & 63)
-					}
-				case id == 4 && typ == typeI32:
-					k.codec = c.small()
-				case id == 5 && typ == typeI64:
-					k.values = c.int()
-				case id == 7 && typ == typeI64:
-					k.bytes = c.int()
-				case id == 9 && typ == typeI64:
-					k.data = c.int()
-				case id == 11 && typ == typeI64:
-					k.dictionary, k.hasDictionary = c.int(), true
-				default:
-					return false
-				}
-				return true
-			})
-			return true
-		}
-		return false
-	})
+	var file []byte
+	c.fields(map[int]any{1: &file, 3: func() {
+		k.meta = true
+		c.fields(map[int]any{
+			1: &k.kind, 2: list{typeI32, func() { k.encodings |= 1 << (uint(c.small()) & 63) }}, 4: &k.codec,
+			5: &k.values, 7: &k.bytes, 9: &k.data, 11: &k.dictionary,
+		})
+	}})
+	k.elsewhere = file != nil
 	return k
-}
-
-// small reads an integer and checks that it fits 32 bits.
-func (c *compact) small() int {
-	x := c.int()
-	if x < math.MinInt32 || x > math.MaxInt32 {
-		panic(errDamaged)
-	}
-	return int(x)
 }
 
 // arrowSchema returns the Arrow IPC schema message that Arrow libraries store, or nil.

@@ -21,15 +21,15 @@ const (
 
 // page is a page header.
 type page struct {
-	kind                   int
-	plain, packed          int // decompressed and stored sizes
-	crc                    uint32
-	hasCRC                 bool
-	values, encoding       int
-	defEncoding            int
-	repEncoding            int
-	defBytes, repBytes     int // level sizes of a version 2 page
-	uncompressed, hasInner bool
+	kind               int
+	plain, packed      int  // decompressed and stored sizes
+	crc                *int // nil without a checksum
+	values, encoding   int
+	defEncoding        int
+	repEncoding        int
+	defBytes, repBytes int  // level sizes of a version 2 page
+	compressed         bool // the values of a version 2 page are compressed
+	hasInner           bool // the header of the kind of page is there
 }
 
 // codecNames names the unsupported codecs for errors.
@@ -38,46 +38,23 @@ var codecNames = map[int]string{3: "LZO", 4: "BROTLI", 5: "LZ4 (that of Hadoop)"
 var codecs = map[int]unpack.Codec{0: unpack.None, 1: unpack.Snappy, 2: unpack.Gzip, 6: unpack.Zstd, 7: unpack.LZ4Raw}
 
 func (c *compact) header() (p page) {
-	p.kind = -1
-	// The three header structs have the same values under different field ids.
-	inner := func(set func(id int) *int) bool {
-		p.hasInner = true
-		c.fields(func(id int, typ byte) bool {
-			if to := set(id); to != nil && typ == typeI32 {
-				*to = c.small()
-				return true
+	p.kind, p.compressed = -1, true
+	// inner reads the header struct of a kind of page. Structs of other kinds are skipped.
+	inner := func(kind int, to map[int]any) func() {
+		return func() {
+			if p.kind != kind {
+				to = nil
+			} else {
+				p.hasInner = true
 			}
-			if p.kind == pageData2 && id == 7 && typ == typeFalse {
-				p.uncompressed = true
-			}
-			return false
-		})
-		return true
-	}
-	c.fields(func(id int, typ byte) bool {
-		switch {
-		case id == 1 && typ == typeI32:
-			p.kind = c.small()
-		case id == 2 && typ == typeI32:
-			p.plain = c.small()
-		case id == 3 && typ == typeI32:
-			p.packed = c.small()
-		case id == 4 && typ == typeI32:
-			p.crc, p.hasCRC = uint32(c.int()), true
-		case id == 5 && typ == typeStruct && p.kind == pageData:
-			return inner(func(id int) *int {
-				return map[int]*int{1: &p.values, 2: &p.encoding, 3: &p.defEncoding, 4: &p.repEncoding}[id]
-			})
-		case id == 7 && typ == typeStruct && p.kind == pageDictionary:
-			return inner(func(id int) *int { return map[int]*int{1: &p.values, 2: &p.encoding}[id] })
-		case id == 8 && typ == typeStruct && p.kind == pageData2:
-			return inner(func(id int) *int {
-				return map[int]*int{1: &p.values, 4: &p.encoding, 5: &p.defBytes, 6: &p.repBytes}[id]
-			})
-		default:
-			return false
+			c.fields(to)
 		}
-		return true
+	}
+	c.fields(map[int]any{
+		1: &p.kind, 2: &p.plain, 3: &p.packed, 4: &p.crc,
+		5: inner(pageData, map[int]any{1: &p.values, 2: &p.encoding, 3: &p.defEncoding, 4: &p.repEncoding}),
+		7: inner(pageDictionary, map[int]any{1: &p.values, 2: &p.encoding}),
+		8: inner(pageData2, map[int]any{1: &p.values, 4: &p.encoding, 5: &p.defBytes, 6: &p.repBytes, 7: &p.compressed}),
 	})
 	return p
 }
@@ -112,7 +89,7 @@ func (r *pages) next() (p page, values []byte, ok bool, err error) {
 		}
 		body := r.b[:p.packed]
 		r.b = r.b[p.packed:]
-		if p.hasCRC && crc32.ChecksumIEEE(body) != p.crc {
+		if p.crc != nil && crc32.ChecksumIEEE(body) != uint32(*p.crc) {
 			return p, nil, false, errors.New("a page does not have its checksum: it was damaged")
 		}
 		switch {
@@ -136,7 +113,7 @@ func (r *pages) open(p page, body []byte) ([]byte, error) {
 		}
 		rep, def := body[:p.repBytes], body[p.repBytes:p.repBytes+p.defBytes]
 		codec := r.codec
-		if p.uncompressed {
+		if !p.compressed {
 			codec = unpack.None
 		}
 		b, err := r.inflate(body[p.repBytes+p.defBytes:], p.plain-p.repBytes-p.defBytes, codec)

@@ -89,7 +89,7 @@ func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.Data, err error) {
 	codec, known := codecs[k.codec]
 	start := k.data
-	if k.hasDictionary && k.dictionary > 0 && k.dictionary < start {
+	if k.dictionary > 0 && k.dictionary < start {
 		start = k.dictionary
 	}
 	switch {

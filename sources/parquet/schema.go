@@ -233,10 +233,10 @@ func (e element) number() arrow.Type {
 	}
 	switch {
 	case e.logical == logicalInteger:
-		if e.bits > bits {
+		if int(e.bits) > bits {
 			return 0
 		}
-		if bits = e.bits; !e.signed {
+		if bits = int(e.bits); !e.signed {
 			signed = 0
 		}
 	case e.logical != 0:
