@@ -112,63 +112,30 @@ func (r *jsonReader) Choose(columns []int) {
 	}
 }
 
-// header parses the buffered rows to find the columns. They are read again later.
+// header finds the columns and their types in the first rows: maxBatch rows, or those that the buffer has whole, but at
+// least one. The rows are read again later.
 func (r *jsonReader) header() error {
-	if err := r.l.Begin(true); err != nil {
-		return err
-	}
-	for {
+	err := r.l.Begin(true)
+	for err == nil {
 		part := reading.Lines{File: r.l.File, Buf: r.l.Buf[r.l.Start:r.l.End], End: r.l.End - r.l.Start, Last: io.EOF}
-		again, whole := part, int64(0)
 		in := objectsOf(&part)
-		for err := error(nil); err == nil && whole < maxBatch; {
-			if err = in.Begin(); err == nil {
-				_, _, err = in.Value()
-			}
-			if err == nil {
-				whole++
-			}
+		for r.row = 0; err == nil && r.row < maxBatch; r.row++ {
+			err = r.object(in, true, r.sample)
 		}
-		cut := in.Cut && r.l.Last != io.EOF
-		if !cut || whole > 0 {
-			return r.sample(objectsOf(&again), whole, cut)
+		cut := in.Cut && r.l.Last != io.EOF // the last row goes on behind the buffer
+		if err == io.EOF || cut && r.row > 1 {
+			err = nil
+		}
+		if !cut || r.row > 1 {
+			break
 		}
 		if part.End > maxRow {
 			return &FileError{File: r.l.File, Line: r.l.Line + 1, Err: fmt.Errorf("row 1: more than %d bytes", maxRow)}
 		}
-		if r.l.Fill(); r.l.Last != nil && r.l.Last != io.EOF {
-			return r.l.Last
+		r.l.Fill()
+		if err = r.l.Last; err == io.EOF {
+			err = nil
 		}
-	}
-}
-
-// sample determines columns and types from the first rows: all rows, or if the buffer ends within a row the
-// whole ones.
-func (r *jsonReader) sample(in *reading.JsonText, whole int64, cut bool) (err error) {
-	for r.row < maxBatch && (r.row < whole || !cut) && err == nil {
-		err = r.object(in, true, func(at, line int, value jsontext.Value) {
-			c := &r.columns[at]
-			before := c.Type
-			_, integer := reading.Canonical(value)
-			kind := value.Kind()
-			word := kind == '"' || kind == 't' || kind == 'f'
-			r.since[at].mixed = r.since[at].mixed || word && (before == Integer || before == Float) || kind == '0' && before == String
-			switch {
-			case kind == '{' || kind == '[':
-				c.Type = Unusable
-			case kind == '0' && integer:
-				c.Type = max(c.Type, Integer)
-			case kind == '0':
-				c.Type = max(c.Type, Float)
-			case word:
-				c.Type = max(c.Type, String)
-			}
-			if c.Type != before {
-				text := reading.AppendText(nil, value)
-				r.since[at] = typeSince{line, r.row + 1, string(text[:min(len(text), 80)]), r.since[at].mixed}
-			}
-		})
-		r.row++
 	}
 	r.row = 0
 	for i := range r.columns {
@@ -178,10 +145,31 @@ func (r *jsonReader) sample(in *reading.JsonText, whole int64, cut bool) (err er
 			r.columns[i].Type = Untyped
 		}
 	}
-	if err == io.EOF {
-		return nil
-	}
 	return err
+}
+
+// sample widens the type of a column to that of a value.
+func (r *jsonReader) sample(at, line int, value jsontext.Value) {
+	c := &r.columns[at]
+	before := c.Type
+	_, integer := reading.Canonical(value)
+	kind := value.Kind()
+	word := kind == '"' || kind == 't' || kind == 'f'
+	r.since[at].mixed = r.since[at].mixed || word && (before == Integer || before == Float) || kind == '0' && before == String
+	switch {
+	case kind == '{' || kind == '[':
+		c.Type = Unusable
+	case kind == '0' && integer:
+		c.Type = max(c.Type, Integer)
+	case kind == '0':
+		c.Type = max(c.Type, Float)
+	case word:
+		c.Type = max(c.Type, String)
+	}
+	if c.Type != before {
+		text := reading.AppendText(nil, value)
+		r.since[at] = typeSince{line, r.row + 1, string(text[:min(len(text), 80)]), r.since[at].mixed}
+	}
 }
 
 // object parses a row, and calls do for each value. first allows new columns.
