@@ -21,6 +21,7 @@ const (
 	mostPictures  = 40  // fragments that are drawn
 	mostExplained = 100 // explanations of a page
 	mostIndexed   = 10000
+	mostOpen      = 20 // rows of a table without numbers of nodes that are seen before the reader opens the rest
 )
 
 // Explanation is the page of a sinks.Explanation: the answer in a line, its parts (see Parts), drawn into the graph, and the
@@ -126,6 +127,7 @@ type section struct {
 	Rows                        []row
 	Omitted                     int
 	Places, Numbered, Figures   bool
+	Rest                        *section // the rows that the reader opens
 }
 
 type row struct {
@@ -192,6 +194,13 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 				r.Picture = p.picture(part.of)
 			}
 			at.Rows = append(at.Rows, r)
+		}
+		if !at.Numbered && len(at.Rows) > mostOpen {
+			rest := section{Name: at.Name, Value: at.Value, Places: at.Places, Figures: at.Figures, Rows: at.Rows[mostOpen:]}
+			for _, r := range rest.Rows {
+				rest.Sum += r.Weight
+			}
+			at.Rows, at.Rest = at.Rows[:mostOpen], &rest
 		}
 		if len(at.Rows) > 0 {
 			page.Sections = append(page.Sections, at)

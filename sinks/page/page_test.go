@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -93,6 +94,27 @@ func explainHostile(t *testing.T, hostile string) {
 	for part, want := range map[string]int{"<tr><td class=\"brief\"><a href=\"#e": mostExplained, "<section id=\"e": mostExplained, "120 answers": 1} {
 		if n := strings.Count(text, part); n != want {
 			t.Errorf("the page has %q %d times, want %d", part, n, want)
+		}
+	}
+}
+
+// A long table shows its largest parts. The reader opens the rest, whose number and sum are said.
+func TestLongTables(t *testing.T) {
+	const parts = 50
+	e := &sinks.Explanation{Method: "exact"}
+	rest := 0.0
+	for i := range parts {
+		weight := 1 / float64(i+1)
+		if e.Columns = append(e.Columns, sinks.ColumnWeight{Name: fmt.Sprintf("column %02d", i), Weight: weight}); i >= mostOpen {
+			rest += weight
+		}
+	}
+	text := strings.ReplaceAll(checkPage(t, Explanation{Graph: &graph.Graph{}, Reasons: e}), "&#43;", "+")
+	open, folded, ok := strings.Cut(text, fmt.Sprintf("<details><summary>%d smaller, %+.4f together</summary>", parts-mostOpen, rest))
+	for i := range parts {
+		name := fmt.Sprintf("<td>column %02d</td>", i)
+		if !ok || strings.Count(text, name) != 1 || i >= mostOpen && strings.Contains(open, name) || i < mostOpen && strings.Contains(folded, name) {
+			t.Fatalf("column %d is not where it should be", i)
 		}
 	}
 }
