@@ -21,12 +21,11 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/flow/record/mapped"
-
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
@@ -74,7 +73,7 @@ func describe(ctx context.Context, out io.Writer, path string) error {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("ARROW1")):
-		return describeArrow(out, path)
+		return describeArrow(ctx, out, path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return describeParquet(ctx, out, path)
 	}
@@ -132,38 +131,33 @@ func listClasses(out io.Writer, l record.Layout) {
 const storedSum = "sanflow.sha256"
 
 // metaOf returns the metadata of a safetensors file of this library, which is a model or a checkpoint.
-func metaOf(path string) (meta map[string]string, size int64, err error) {
+func metaOf(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer f.Close()
-	none := fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint", path)
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
+	var head int64 // length of the header
+	var header struct {
+		Meta map[string]string `json:"__metadata__"`
 	}
-	var head uint64
-	if err := binary.Read(f, binary.LittleEndian, &head); err != nil || head > uint64(info.Size()) {
-		return nil, 0, none
+	if binary.Read(f, binary.LittleEndian, &head) != nil || json.NewDecoder(io.LimitReader(f, head)).Decode(&header) != nil || header.Meta["sanflow.model"] == "" {
+		return nil, fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint", path)
 	}
-	var header map[string]json.RawMessage
-	if err := json.NewDecoder(io.LimitReader(f, int64(head))).Decode(&header); err != nil {
-		return nil, 0, none
-	}
-	if err := json.Unmarshal(header["__metadata__"], &meta); err != nil || meta["sanflow.model"] == "" {
-		return nil, 0, none
-	}
-	return meta, info.Size(), nil
+	return header.Meta, nil
 }
 
 // describeModel prints a model or a checkpoint.
 func describeModel(out io.Writer, path string) error {
-	meta, size, err := metaOf(path)
+	meta, err := metaOf(path)
 	if err != nil {
 		return err
 	}
 	sum, err := manifest.Sum(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
@@ -172,20 +166,19 @@ func describeModel(out io.Writer, path string) error {
 	if isCheckpoint {
 		what = "checkpoint of a training"
 	}
-	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, cli.Printable(kind), size)
+	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, cli.Printable(kind), info.Size())
 	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum
 		p, err := sinks.Load(path)
 		if err != nil {
 			return err
 		}
 		defer p.Close()
-		targets := p.Targets()
-		if targets == nil {
-			fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(p.Classes()), describeLayout(p.Layout()))
-		} else {
-			fmt.Fprintf(out, "  the file is whole; %d targets\n  reads %s\n", len(targets), describeLayout(p.Layout()))
+		what := "classes: " + list(p.Classes())
+		if n := len(p.Targets()); n > 0 {
+			what = fmt.Sprintf("%d targets", n)
 		}
-		for _, t := range targets {
+		fmt.Fprintf(out, "  the file is whole; %s\n  reads %s\n", what, describeLayout(p.Layout()))
+		for _, t := range p.Targets() {
 			fmt.Fprintf(out, "  target %q: classes: %s\n", t.Name, list(t.Classes))
 		}
 		for i, op := range p.Recipe()[1:] {
@@ -301,7 +294,7 @@ func describeLayout(l record.Layout) string {
 }
 
 // describeArrow prints a mapped file, with the number of its graphs.
-func describeArrow(out io.Writer, path string) error {
+func describeArrow(ctx context.Context, out io.Writer, path string) error {
 	f, err := mapped.Open(path)
 	if err != nil {
 		return err
@@ -312,28 +305,15 @@ func describeArrow(out io.Writer, path string) error {
 	if !f.Schema().HasField(record.Offsets) {
 		return nil
 	}
-	graphs, nodes, edges := 0, 0, 0
-	var layout record.Layout
-	for i := range f.Len() {
-		rec, err := f.Record(i)
-		if err != nil {
-			return err
-		}
-		gs, err := record.GraphsOf(rec)
-		if err == nil {
-			layout = gs.Layout
-			var g graph.Graph
-			for row := range gs.Len() {
-				gs.At(row, &g)
-				graphs, nodes, edges = graphs+1, nodes+g.N(), edges+g.M()
-			}
-		}
-		rec.Release()
-		if err != nil {
-			return err
-		}
+	all := new(tally)
+	if err := flow.From(sources.Mapped{Path: path}).Via(all).Run(ctx); err != nil {
+		return err
 	}
-	fmt.Fprintf(out, "  %d %s; %d nodes, %d edges\n", graphs, describeLayout(layout), nodes, edges)
+	layout, err := record.LayoutOf(f.Schema())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "  %d %s; %d nodes, %d edges\n", all.Graphs, describeLayout(layout), all.Nodes, all.Edges)
 	listClasses(out, layout)
 	return nil
 }

@@ -123,11 +123,14 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 		r.quality = qualityOf(m)
 	} else {
 		r.quality = quality{Confusion: [][]int{}, Classes: []string{}, Rows: m.Rows, Unknown: m.Unknown}
-		for _, of := range []func(*quality) **float64{
-			func(q *quality) **float64 { return &q.Accuracy }, func(q *quality) **float64 { return &q.Majority }, func(q *quality) **float64 { return &q.AUC }, func(q *quality) **float64 { return &q.AP },
-			func(q *quality) **float64 { return &q.RMSE }, func(q *quality) **float64 { return &q.Spread }, func(q *quality) **float64 { return &q.Calibration },
-		} {
-			*of(&r.quality) = r.mean(of)
+		for i, mean := range r.averaged() {
+			var all []float64
+			for t := range r.Targets {
+				if x := *r.Targets[t].averaged()[i]; x != nil {
+					all = append(all, *x)
+				}
+			}
+			*mean = number(stat.Mean(all, nil))
 		}
 	}
 	r.Systems = []choose.Tried{}
@@ -142,15 +145,9 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 	return r
 }
 
-// mean returns the mean of a measure over the targets that have it.
-func (r *report) mean(of func(*quality) **float64) *float64 {
-	var all []float64
-	for i := range r.Targets {
-		if x := *of(&r.Targets[i].quality); x != nil {
-			all = append(all, *x)
-		}
-	}
-	return number(stat.Mean(all, nil))
+// averaged are the figures of which several targets have a mean, over the targets that have the figure.
+func (q *quality) averaged() []**float64 {
+	return []**float64{&q.Accuracy, &q.Majority, &q.AUC, &q.AP, &q.RMSE, &q.Spread, &q.Calibration}
 }
 
 // qualityOf returns the figures of measures.

@@ -245,7 +245,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if next.fileSum, err = manifest.Sum(s.model); err != nil {
 		return err
 	}
-	meta, _, err := metaOf(s.model)
+	meta, err := metaOf(s.model)
 	if err != nil {
 		return err
 	}
