@@ -3,7 +3,6 @@ package sinks
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -220,41 +219,31 @@ func (k *Known) Keep(m nn.Saver) error {
 			}
 		}
 	}
-	text, err := json.Marshal(out)
-	if err == nil {
-		m.Metadata()[knownNote] = string(text)
-	}
-	return err
+	return keep(m, knownNote, &out)
 }
 
-// parseKnown parses the note. The result is nil without a note.
-func parseKnown(text string) (*Known, error) {
-	if text == "" {
-		return nil, nil
+func (k *knownJSON) check(nn.Shape) error {
+	n := len(k.IDs) / (KnownBits / 8)
+	if len(k.IDs)%(KnownBits/8) != 0 || k.Learned != nil && len(k.Learned) != (n+7)/8 || k.Class != nil && len(k.Class) != n || len(k.Beliefs) > 0 && (n == 0 || len(k.Beliefs)%n != 0) || k.First < 0 || int(k.First) > math.MaxInt32-n {
+		return fmt.Errorf("%d bytes of ids, %d of learned, %d classes and %d beliefs do not fit", len(k.IDs), len(k.Learned), len(k.Class), len(k.Beliefs))
 	}
-	var in knownJSON
-	err := json.Unmarshal([]byte(text), &in)
-	n := len(in.IDs) / (KnownBits / 8)
-	switch {
-	case err != nil:
-	case len(in.IDs)%(KnownBits/8) != 0 || in.Learned != nil && len(in.Learned) != (n+7)/8 || in.Class != nil && len(in.Class) != n || len(in.Beliefs) > 0 && (n == 0 || len(in.Beliefs)%n != 0) || in.First < 0 || int(in.First) > math.MaxInt32-n:
-		err = fmt.Errorf("%d bytes of ids, %d of learned, %d classes and %d beliefs do not fit", len(in.IDs), len(in.Learned), len(in.Class), len(in.Beliefs))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the metadata %q of the model: %w", knownNote, err)
-	}
+	return nil
+}
+
+// known returns what was stored.
+func (in *knownJSON) known() *Known {
 	k := &Known{class: in.Class, beliefs: in.Beliefs, nodes: in.Nodes, first: in.First}
 	for id := range slices.Chunk(in.IDs, KnownBits/8) {
 		k.ids = append(k.ids, binary.LittleEndian.Uint64(append(slices.Clone(id), 0, 0)))
 	}
 	if in.Learned != nil {
-		k.learned = make([]bool, n)
+		k.learned = make([]bool, len(k.ids))
 		for i := range k.learned {
 			k.learned[i] = in.Learned[i/8]>>(i%8)&1 == 1
 		}
 	}
 	k.index()
-	return k, nil
+	return k
 }
 
 // NodeID is the id of the row of a node. An integer and its digits are the same id.

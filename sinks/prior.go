@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -75,18 +74,11 @@ func (p Prior) Keep(m nn.Saver) error {
 		delete(m.Metadata(), priorNote)
 		return nil
 	}
-	if err := p.check(m.Shape()); err != nil {
-		return err
-	}
-	text, err := json.Marshal(p)
-	if err == nil {
-		m.Metadata()[priorNote] = string(text)
-	}
-	return err
+	return keep(m, priorNote, &p)
 }
 
-// check checks the shares for a model of a shape. The shape is zero before the training.
-func (p Prior) check(s nn.Shape) error {
+func (of *Prior) check(s nn.Shape) error {
+	p := *of
 	if ofNumbers(s) {
 		return errors.New("the model has learned numbers, want one of classes for a prior")
 	}
@@ -99,18 +91,4 @@ func (p Prior) check(s nn.Shape) error {
 		}
 	}
 	return nil
-}
-
-// parsePrior parses the note. The result is nil without a note.
-func parsePrior(text string, s nn.Shape) (p Prior, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	if err = json.Unmarshal([]byte(text), &p); err == nil {
-		err = p.check(s)
-	}
-	if err != nil {
-		err = fmt.Errorf("the metadata %q of the model: %w", priorNote, err)
-	}
-	return p, err
 }

@@ -2,11 +2,9 @@ package sinks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
@@ -32,32 +30,13 @@ const smoothingNote = "smoothing"
 
 // Keep puts the smoothing into the metadata of a model, which Save writes. Predictor.Open is
 // then OpenSmoothed.
-func (s Smoothing) Keep(m nn.Saver) error {
-	text, err := json.Marshal(s)
-	if err == nil {
-		_, err = parseSmoothing(string(text))
-	}
-	if err == nil {
-		m.Metadata()[smoothingNote] = string(text)
-	}
-	return err
-}
+func (s Smoothing) Keep(m nn.Saver) error { return keep(m, smoothingNote, &s) }
 
-// parseSmoothing parses the note. The result is nil without a note.
-func parseSmoothing(text string) (*Smoothing, error) {
-	if text == "" {
-		return nil, nil
-	}
-	s := new(Smoothing)
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("the metadata %q of the model: %w", smoothingNote, err)
-	}
+func (s *Smoothing) check(nn.Shape) error {
 	if !(s.Share > 0 && s.Share < 1) {
-		return nil, fmt.Errorf("the metadata %q of the model: the share is %v, want above 0 and below 1", smoothingNote, s.Share)
+		return fmt.Errorf("the share is %v, want above 0 and below 1", s.Share)
 	}
-	return s, nil
+	return nil
 }
 
 // smoothedNodes is the number of nodes in one call of Predict.

@@ -1,14 +1,10 @@
 package sinks
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/sanflow/sanflow/nn"
 )
@@ -98,103 +94,14 @@ const temperatureNote = "temperature"
 // Keep puts the temperature into the metadata of a model of classes, which Save writes. A model of
 // numbers is an error, here and when a file is read. A Predictor and a Predict apply it to the
 // predictions, after a Smoothing. The model itself does not change.
-func (t Temperature) Keep(m nn.Saver) error {
-	text := strconv.FormatFloat(float64(t), 'g', -1, 64)
-	_, err := parseTemperature(text, m.Shape())
-	if err == nil {
-		m.Metadata()[temperatureNote] = text
-	}
-	return err
-}
+func (t Temperature) Keep(m nn.Saver) error { return keep(m, temperatureNote, &t) }
 
-// parseTemperature parses the note. The result is 1 without a note.
-func parseTemperature(text string, s nn.Shape) (Temperature, error) {
-	if text == "" {
-		return 1, nil
+func (t *Temperature) check(s nn.Shape) error {
+	switch {
+	case ofNumbers(s):
+		return errors.New("the model has learned numbers, want one of classes")
+	case !(*t >= 1./mostTemperature && *t <= mostTemperature):
+		return fmt.Errorf("want a number from 1/%d to %[1]d", mostTemperature)
 	}
-	if ofNumbers(s) {
-		return 1, fmt.Errorf("the metadata %q of the model: the model has learned numbers, want one of classes", temperatureNote)
-	}
-	t, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(t >= 1./mostTemperature && t <= mostTemperature) {
-		return 1, fmt.Errorf("the metadata %q of the model: %q, want a number from 1/%d to %[3]d", temperatureNote, text, mostTemperature)
-	}
-	return Temperature(t), nil
-}
-
-// ofNumbers reports whether a model of a shape has learned numbers. An untrained model has not.
-func ofNumbers(s nn.Shape) bool { return s.Classes == 0 && (s.W > 0 || len(s.Counts) > 0) }
-
-// calibration converts outputs of a model to answers.
-type calibration struct {
-	smoothing *Smoothing // or nil
-	heat      Temperature
-	prior     Prior         // or nil
-	known     *Known        // or nil
-	targets   []calibration // by model of an nn.Targets, from its metadata
-}
-
-// calibrationOf reads the metadata of a model.
-func calibrationOf(m nn.Predictor) (c calibration, err error) {
-	notes, shape := nn.MetadataOf(m), m.Shape()
-	if c.smoothing, err = parseSmoothing(notes[smoothingNote]); err == nil {
-		c.heat, err = parseTemperature(notes[temperatureNote], shape)
-	}
-	if err == nil {
-		c.prior, err = parsePrior(notes[priorNote], shape)
-	}
-	if err == nil {
-		c.known, err = parseKnown(notes[knownNote])
-	}
-	if of, ok := m.(*nn.Targets); ok {
-		for i, net := range of.Nets {
-			one, failed := calibrationOf(net)
-			if err == nil && (failed != nil || one.smoothing != nil) {
-				err = fmt.Errorf("target %d: %w", i, cmp.Or(failed, errors.New("one of several targets is not smoothed")))
-			}
-			c.targets = append(c.targets, one)
-		}
-	}
-	if err == nil && c.smoothing != nil && c.smoothing.Classes && (c.known == nil || c.known.class == nil) {
-		err = fmt.Errorf("the metadata %q of the model: it propagates classes, and %q has none", smoothingNote, knownNote)
-	}
-	return c, err
-}
-
-// direct calibrates outputs of a model in place, unless they are smoothed first.
-func (c calibration) direct(said []float32, s nn.Shape) {
-	for len(said) > 0 && len(s.Targets) > 0 {
-		for i, classes := range s.Targets {
-			n := max(1, classes)
-			c.targets[i].behind(said[:n], classes)
-			said = said[n:]
-		}
-	}
-	if c.smoothing == nil {
-		c.behind(said, s.Classes)
-	}
-}
-
-// behind calibrates outputs or smoothed outputs in place.
-func (c calibration) behind(said []float32, classes int) {
-	if classes == 0 {
-		return
-	}
-	if c.heat != 1 {
-		c.heat.Apply(said, classes)
-	}
-	c.prior.Apply(said)
-}
-
-// logits calibrates contributions to logits in place, as direct calibrates answers.
-func (c calibration) logits(k nn.Contributions) {
-	if c.smoothing != nil || k.Outputs < 2 {
-		return
-	}
-	floats.Scale(1/float64(c.heat), k.Bias)
-	floats.Scale(1/float64(c.heat), k.Weights)
-	floats.Scale(1/float64(c.heat), k.Columns)
-	for class, share := range c.prior {
-		k.Bias[class] -= math.Log(share)
-	}
+	return nil
 }
