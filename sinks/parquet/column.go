@@ -17,10 +17,9 @@ const batch = 1 << 17
 
 // column writes the values of one column, page by page.
 type column interface {
-	write(a arrow.Array) error
-	end() error     // writes the last page of a row group
 	begin(p *pages) // prepares the next file
-	chunk() *chunk
+	write(a arrow.Array) error
+	end() (chunk, error) // ends the row group
 }
 
 // columnOf returns the writer of a column of elem in depth nested lists, or nil for a type that records of graphs lack.
@@ -34,63 +33,109 @@ func columnOf(elem arrow.DataType, depth int) column {
 			return b
 		})
 	case arrow.INT32:
-		return newTyped(depth, func(b []byte, v []int32) []byte { return append(b, arrow.Int32Traits.CastToBytes(v)...) })
+		return newTyped(depth, plain[int32])
 	case arrow.INT64:
-		return newTyped(depth, func(b []byte, v []int64) []byte { return append(b, arrow.Int64Traits.CastToBytes(v)...) })
+		return newTyped(depth, plain[int64])
 	case arrow.UINT64:
-		return newTyped(depth, func(b []byte, v []uint64) []byte { return append(b, arrow.Uint64Traits.CastToBytes(v)...) })
+		return newTyped(depth, plain[uint64])
 	case arrow.STRING:
 		if depth <= 1 {
-			return newTexts(depth)
+			return &texts{newPager(depth)}
 		}
 	case arrow.FLOAT32:
-		return newTyped(depth, func(b []byte, v []float32) []byte { return append(b, arrow.Float32Traits.CastToBytes(v)...) })
+		return newTyped(depth, plain[float32])
 	case arrow.FLOAT64:
-		return newTyped(depth, func(b []byte, v []float64) []byte { return append(b, arrow.Float64Traits.CastToBytes(v)...) })
+		return newTyped(depth, plain[float64])
 	}
 	return nil
 }
 
-// typed is a column of T at a depth of 0, 1 or 2 lists.
-type typed[T record.Value] struct {
-	depth int
-	put   func(b []byte, v []T) []byte // appends the bytes of v
+// plain appends the bytes of numbers.
+func plain[T int32 | int64 | uint64 | float32 | float64](b []byte, v []T) []byte {
+	return append(b, arrow.GetBytes(v)...)
+}
 
-	out      *pages
-	page     page
+// pager collects the rows of a column, and writes them page by page.
+type pager struct {
+	depth int // 0, 1 or 2 nested lists
+	out   *pages
+	page  page
+	c     chunk
+}
+
+func newPager(depth int) pager {
+	p := pager{depth: depth}
+	p.page.rep.width, p.page.def.width = depth, depth+1 // levels up to 1 or 2, and 2 or 4
+	return p
+}
+
+func (p *pager) begin(out *pages) {
+	p.out, p.c = out, chunk{}
+	p.page.reset()
+}
+
+func (p *pager) flush() error {
+	if p.page.rows == 0 {
+		return nil
+	}
+	return p.out.write(&p.page, &p.c)
+}
+
+func (p *pager) end() (c chunk, err error) {
+	err = p.flush()
+	c, p.c = p.c, chunk{}
+	return c, err
+}
+
+// typed is a column of T.
+type typed[T record.Value] struct {
+	pager
+	put  func(b []byte, v []T) []byte // appends the bytes of v
+	size int                          // bytes of a value
+
 	low, top T // bounds of a row group, at depth 0
 	bounded  bool
 	hasNaN   bool // some value is NaN
-	c        chunk
 }
 
 func newTyped[T record.Value](depth int, put func(b []byte, v []T) []byte) *typed[T] {
-	c := &typed[T]{depth: depth, put: put}
-	c.page.rep.width, c.page.def.width = depth, depth+1 // levels up to 1 or 2, and 2 or 4
-	return c
+	return &typed[T]{pager: newPager(depth), put: put, size: len(put(nil, make([]T, 1)))}
 }
 
-func (c *typed[T]) begin(p *pages) {
-	c.out = p
-	c.page.reset()
+// alone returns a record of one column "c": the views of package record handle slices, and need a record.
+func alone(a arrow.Array) arrow.Record {
+	return array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
 }
-
-func (c *typed[T]) chunk() *chunk { return &c.c }
 
 func (c *typed[T]) write(a arrow.Array) error {
-	// The views of package record handle slices, and need a record.
-	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
+	rec := alone(a)
 	defer rec.Release()
-	switch a.(type) {
-	case *array.FixedSizeList:
-		return c.fixed(rec)
-	case *array.List:
-		if c.depth == 2 {
-			return c.nested(rec)
+	_, fixed := a.(*array.FixedSizeList)
+	switch {
+	case fixed:
+		v, width, err := record.FixedValues[T](rec, "c")
+		for range a.Len() {
+			if err != nil {
+				return err
+			}
+			err = c.row([]int32{0, int32(width)}, v)
+			v = v[width:]
 		}
-		return c.lists(rec)
+		return err
+	case c.depth == 0:
+		return c.flat(rec)
+	case c.depth == 1:
+		v, err := record.ListsOf[T](rec, "c")
+		for row := 0; err == nil && row < v.Len(); row++ {
+			err = c.row([]int32{0, int32(len(v.Row(row)))}, v.Row(row))
+		}
+		return err
 	}
-	return c.flat(rec)
+	v, err := record.NestedOf[T](rec, "c")
+	for row := 0; err == nil && row < v.Len(); row++ {
+		err = c.row(v.Row(row))
+	}
+	return err
 }
 
 func (c *typed[T]) flat(rec arrow.Record) error {
@@ -136,47 +181,24 @@ func (c *typed[T]) append(v []T) {
 	c.page.present += len(v)
 }
 
-func (c *typed[T]) fixed(rec arrow.Record) error {
-	v, width, err := record.FixedValues[T](rec, "c")
-	if err != nil {
+// row adds a row of the lists v[ends[i]:ends[i+1]], at depth 1 of one list.
+func (c *typed[T]) row(ends []int32, v []T) error {
+	levels := c.depth - 1
+	for i, end := range ends[1:] {
+		levels += max(1, int(end-ends[i]))
+	}
+	if err := c.reserve(levels); err != nil {
 		return err
 	}
-	for rows := int(rec.NumRows()); rows > 0; {
-		if err := c.reserve(max(1, width)); err != nil {
-			return err
-		}
-		n := rows
-		if width > 0 {
-			n = min(rows, max(1, (batch-c.page.levels)/width))
-		}
-		for range n {
-			c.page.row(width)
-		}
-		c.append(v[:n*width])
-		v, rows = v[n*width:], rows-n
+	c.page.rows++
+	if len(ends) == 1 {
+		c.page.list(0, 0, 1)
 	}
+	for i, end := range ends[1:] {
+		c.page.list(int(end-ends[i]), min(i, 1), c.depth)
+	}
+	c.append(v[ends[0]:ends[len(ends)-1]])
 	return nil
-}
-
-func (c *typed[T]) lists(rec arrow.Record) error {
-	v, err := record.ListsOf[T](rec, "c")
-	if err != nil {
-		return err
-	}
-	for row := range v.Len() {
-		if err := c.reserve(max(1, len(v.Row(row)))); err != nil {
-			return err
-		}
-		c.page.row(len(v.Row(row)))
-		c.append(v.Row(row))
-	}
-	return nil
-}
-
-// row adds the levels of a row with a list of n values.
-func (p *page) row(n int) {
-	p.rows++
-	p.list(n, 0, 1)
 }
 
 // list adds the levels of a list of n values at a depth. rep is the repetition level of the first.
@@ -192,36 +214,11 @@ func (p *page) list(n, rep, depth int) {
 	p.levels += n
 }
 
-func (c *typed[T]) nested(rec arrow.Record) error {
-	v, err := record.NestedOf[T](rec, "c")
-	if err != nil {
-		return err
-	}
-	for row := range v.Len() {
-		levels := 1
-		for i := range v.RowLen(row) {
-			levels += max(1, len(v.At(row, i)))
-		}
-		if err := c.reserve(levels); err != nil {
-			return err
-		}
-		c.page.rows++
-		if v.RowLen(row) == 0 {
-			c.page.list(0, 0, 1)
-		}
-		for i := range v.RowLen(row) {
-			c.page.list(len(v.At(row, i)), min(i, 1), 2)
-			c.append(v.At(row, i))
-		}
-	}
-	return nil
-}
-
 // reserve writes the page unless a row of n more levels fits. A row is within one page, whose size has 32
 // bits.
 func (c *typed[T]) reserve(n int) error {
-	if size := len(c.put(nil, make([]T, 1))); n > math.MaxInt32/size {
-		return fmt.Errorf("a row has %d values of %d bytes, and a page of Parquet at most %d bytes", n, size, math.MaxInt32)
+	if n > math.MaxInt32/c.size {
+		return fmt.Errorf("a row has %d values of %d bytes, and a page of Parquet at most %d bytes", n, c.size, math.MaxInt32)
 	}
 	if c.page.levels+n > batch {
 		return c.flush()
@@ -229,16 +226,9 @@ func (c *typed[T]) reserve(n int) error {
 	return nil
 }
 
-func (c *typed[T]) flush() error {
-	if c.page.rows == 0 {
-		return nil
-	}
-	return c.out.write(&c.page, &c.c)
-}
-
-func (c *typed[T]) end() error {
-	err := c.flush()
-	c.c.low, c.c.top = c.bounds()
+func (c *typed[T]) end() (chunk, error) {
+	of, err := c.pager.end()
+	of.low, of.top = c.bounds()
 	c.bounded, c.hasNaN = false, false
-	return err
+	return of, err
 }

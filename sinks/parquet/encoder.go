@@ -54,16 +54,16 @@ func (e *encoder) flush() error {
 	}
 	group := rowGroup{}
 	for i, c := range e.columns {
-		*c.chunk() = chunk{}
 		for _, rec := range e.held {
 			if err := c.write(rec.Column(i)); err != nil {
 				return fmt.Errorf("column %q: %w", rec.ColumnName(i), err)
 			}
 		}
-		if err := c.end(); err != nil {
+		chunk, err := c.end()
+		if err != nil {
 			return err
 		}
-		group.chunks = append(group.chunks, *c.chunk())
+		group.chunks = append(group.chunks, chunk)
 	}
 	for _, rec := range e.held {
 		group.rows += rec.NumRows()

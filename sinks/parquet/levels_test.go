@@ -76,11 +76,12 @@ func TestBounds(t *testing.T) {
 		if err := col.write(b.NewArray()); err != nil {
 			t.Fatal(err)
 		}
-		if err := col.end(); err != nil {
+		of, err := col.end()
+		if err != nil {
 			t.Fatal(err)
 		}
 		bits := func(x float32) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)) }
-		low, high := col.chunk().low, col.chunk().top
+		low, high := of.low, of.top
 		if c.none && low != nil || !c.none && (!slices.Equal(low, bits(c.low)) || !slices.Equal(high, bits(c.high))) {
 			t.Errorf("%v: bounds % x and % x", c.v, low, high)
 		}

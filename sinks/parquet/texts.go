@@ -16,30 +16,13 @@ import (
 const textPage = 1 << 20
 
 // texts is a column of strings or of lists of strings.
-type texts struct {
-	out  *pages
-	page page
-	c    chunk
-}
-
-func newTexts(depth int) *texts {
-	c := &texts{}
-	c.page.rep.width, c.page.def.width = depth, depth+1
-	return c
-}
-
-func (c *texts) begin(p *pages) {
-	c.out = p
-	c.page.reset()
-}
-
-func (c *texts) chunk() *chunk { return &c.c }
+type texts struct{ pager }
 
 func (c *texts) write(a arrow.Array) error {
 	if s, ok := a.(*array.String); ok {
 		return c.flat(s)
 	}
-	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
+	rec := alone(a)
 	defer rec.Release()
 	v, err := record.IDsOfColumn(rec, "c")
 	if err != nil {
@@ -59,7 +42,8 @@ func (c *texts) write(a arrow.Array) error {
 				return err
 			}
 		}
-		c.page.row(n)
+		c.page.rows++
+		c.page.list(n, 0, 1)
 		c.page.present += n
 		ends, text := ids.Text()
 		for i, end := range ends[1:] {
@@ -92,12 +76,3 @@ func (c *texts) flat(a *array.String) error {
 	}
 	return nil
 }
-
-func (c *texts) flush() error {
-	if c.page.rows == 0 {
-		return nil
-	}
-	return c.out.write(&c.page, &c.c)
-}
-
-func (c *texts) end() error { return c.flush() }
