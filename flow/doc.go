@@ -47,9 +47,9 @@
 //	TimedStage      Stage   operators
 //	Forker          Stage   operators sinks/jsonl
 //	Restarter       Stage   operators
-//	DurableWriter   Writer  flow/message sinks sinks/internal/parts sinks/scores
-//	TimedWriter     Writer  flow/message sinks sinks/scores
-//	RefusingWriter  Writer  sinks sinks/scores
+//	DurableWriter   Writer  flow/message sinks sinks/internal/parts
+//	TimedWriter     Writer  flow/message sinks
+//	RefusingWriter  Writer  sinks
 //	Resumer         Writer  sinks
 //	Reporter        Writer  sinks
 //

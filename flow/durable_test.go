@@ -111,6 +111,29 @@ func TestCloseBeforeTheRest(t *testing.T) {
 	}
 }
 
+// TestBareRecordsOfADurableSink: a record that an operator makes without positions keeps the claims of its input. The rows are acknowledged when
+// the record is durable, also behind a second operator, and not before.
+func TestBareRecordsOfADurableSink(t *testing.T) {
+	for _, operators := range [][]flow.Operator{{unpositioned{}}, {unpositioned{}, step{Label: "a", mode: forks}}, {step{Label: "a", mode: plain}, unpositioned{}, step{Label: "b", mode: plain}}} {
+		var acks []int64
+		src := numbers{Records: 10, Rows: 2, ack: func(pos int64) { acks = append(acks, pos) }}
+		sink := &vault{durable: func(n int64, closed bool) int64 {
+			if closed {
+				return n
+			}
+			return n / 4 * 4
+		}}
+		p := flow.From(src)
+		for _, op := range operators {
+			p = p.Via(op)
+		}
+		run := p.To(sink).With(flow.Options{Allocator: checked(t), Workers: 2}).Start(context.Background())
+		if err := run.Wait(); err != nil || !slices.Equal(acks, []int64{7, 15, 19}) || run.Stats().Done != 19 {
+			t.Errorf("%d operators: %v; acknowledged %v, done %d", len(operators), err, acks, run.Stats().Done)
+		}
+	}
+}
+
 // slow is a source that hands out a record whenever it is told to.
 func slow(next <-chan struct{}, records int) flow.Source {
 	return numbers{Records: records, Rows: 1, hook: func(place string, _ int64) error {

@@ -145,7 +145,10 @@ func (s *segment) finish(j *job) {
 	s.run.fail(j.err)
 	// A Flusher has no matching input and output, so the claims of its refused rows are removed here.
 	s.run.deliver(j.letters, s.holds)
-	if !s.holds && !s.run.stopped() {
+	switch {
+	case s.holds:
+		s.run.track.forget(j.rec)
+	case !s.run.stopped():
 		s.run.track.became(j.rec, j.outs)
 	}
 }

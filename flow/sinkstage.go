@@ -71,9 +71,10 @@ func (s *sinkStage) take(rec arrow.Record) {
 		return
 	}
 	if _, later := s.writer.(DurableWriter); later {
-		s.unsafe = append(s.unsafe, spansOf(rec))
+		s.unsafe = append(s.unsafe, s.run.track.leave(rec))
 		s.account()
 	} else {
+		s.run.track.forget(rec)
 		s.run.track.done(rec)
 	}
 }

@@ -25,9 +25,13 @@ type tracker struct {
 	fell    bool       // positions have fallen, so future positions are unknown
 	told    int64      // position of the last Ack
 	telling bool       // a goroutine is in Ack
+
+	bare map[arrow.Record][]span // spans of the records in flight that have no positions
 }
 
-func newTracker() *tracker { return &tracker{high: -1, low: -1, told: -1} }
+func newTracker() *tracker {
+	return &tracker{high: -1, low: -1, told: -1, bare: map[arrow.Record][]span{}}
+}
 
 // span is n rows at each position from from to to.
 type span struct {
@@ -142,7 +146,18 @@ func (t *tracker) enter(rec arrow.Record) error {
 func (t *tracker) add(rec arrow.Record) { t.change(spansOf(rec), 1) }
 
 // done removes a claim for each row.
-func (t *tracker) done(rec arrow.Record) { t.change(spansOf(rec), -1) }
+func (t *tracker) done(rec arrow.Record) { t.change(t.leave(rec), -1) }
+
+// leave returns the positions whose claims rec has, its own or those that became gave it. It is called once, when rec leaves its last stage.
+func (t *tracker) leave(rec arrow.Record) []span {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if spans, ok := t.bare[rec]; ok {
+		delete(t.bare, rec)
+		return spans
+	}
+	return spansOf(rec)
+}
 
 func (t *tracker) change(spans []span, sign int32) {
 	t.mu.Lock()
@@ -191,16 +206,30 @@ func (t *tracker) tell() {
 	}
 }
 
-// became moves the claims of in to outs, the output of a stage for in. If an output has no positions, the
-// claims of in stay until finish.
+// forget drops the positions that became gave to rec, which a Flusher holds, or which was given to a Writer that does not say what is durable: their
+// claims stay until finish.
+func (t *tracker) forget(rec arrow.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.bare, rec)
+}
+
+// became moves the claims of in to outs, the output of a stage for in. A single output without positions gets those of in. If one of several
+// outputs has none, the claims of in stay until finish.
 func (t *tracker) became(in arrow.Record, outs []arrow.Record) {
 	if len(outs) == 1 && samePos(in, outs[0]) {
 		return
 	}
 	for _, out := range outs {
-		if !out.Schema().HasField(record.Pos) {
-			return
+		if out.Schema().HasField(record.Pos) {
+			continue
 		}
+		if spans := t.leave(in); len(outs) == 1 && len(spans) > 0 {
+			t.mu.Lock()
+			t.bare[out] = spans
+			t.mu.Unlock()
+		}
+		return
 	}
 	for _, out := range outs {
 		t.add(out)

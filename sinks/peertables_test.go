@@ -55,14 +55,14 @@ func outcome(t *testing.T, src sources.Tables, path string) (fields string, mode
 	rows := flow.From(sources.Records{Records: out.Records()}).Via(operators.Batch{Size: 32}).With(flow.Options{Allocator: mem})
 	net := &nn.PSLR{}
 	var b bytes.Buffer
-	err = errors.Join(rows.To(sinks.Train{Net: net}).Run(t.Context()), net.Save(&b), rows.To(scores.Sink{
+	err = errors.Join(rows.To(sinks.Train{Net: net}).Run(t.Context()), net.Save(&b), rows.Via(scores.Rows{
 		Net: net, Columns: scores.Columns{IDs: graph.StringIDs, Classes: classes},
 		ID: func(p sinks.Prediction) []string {
 			answers = append(answers, said{p.ID.String(), classes[p.Class], p.Probs[0]})
 			return []string{p.ID.String()}
 		},
-		To: parquet.Sink{Path: path},
-	}).Run(t.Context()))
+		Bare: true,
+	}).To(parquet.Sink{Path: path}).Run(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,14 +56,12 @@ func learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to := scores.Sink{
-		Net: p.Net(), Columns: scores.Columns{IDs: set.IDs.Kind(), Classes: p.Classes()}, ID: scores.RootID, To: scores.Text{Path: "scores.csv"},
-	}
+	answers := scores.Rows{Net: p.Net(), Columns: scores.Columns{IDs: set.IDs.Kind(), Classes: p.Classes()}, ID: scores.RootID, Bare: true}
 	if open != nil { // the answers need the whole graph
 		defer open.Close()
-		to.Net, to.Graph = nil, open
+		answers.Net, answers.Graph = nil, open
 	}
-	return rows.To(to).Run(ctx)
+	return rows.Via(answers).To(scores.Text{Path: "scores.csv"}).Run(ctx)
 }
 
 // Nodes of a table are classified: from the tables to a file of predictions with the ids of

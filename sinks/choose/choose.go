@@ -399,7 +399,7 @@ func (t *trial) load(path string) error {
 	return p.Close()
 }
 
-// Asked returns the rows of a prediction by p, for sinks.Predict or scores.Sink. If p smooths
+// Asked returns the rows of a prediction by p, for sinks.Predict or scores.Rows. If p smooths
 // its predictions, or knows nodes by ids that are no features of g, open predicts the nodes of g, and
 // the caller closes it. Otherwise open is nil, and p.Net() predicts. ids are those of the nodes.
 func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows Rows) (asked flow.Pipeline, open *sinks.OpenGraph, err error) {

@@ -290,7 +290,7 @@ func uses(t *testing.T) []use {
 			if _, err := (sinks.Fit{Net: net, Epochs: 1}).Run(ctx, fields); err != nil {
 				return err
 			}
-			return fields.To(scores.Sink{Net: net, Columns: c, To: scores.Text{W: io.Discard}}).Run(ctx)
+			return fields.Via(scores.Rows{Net: net, Columns: c, Bare: true}).To(scores.Text{W: io.Discard}).Run(ctx)
 		}),
 		by(sinks.Pretrain{}, func(ctx context.Context, p sinks.Pretrain) error {
 			p.Net = &nn.RBM{}

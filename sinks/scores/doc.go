@@ -9,12 +9,12 @@
 //
 // with ids and classes by their names:
 //
-//	err := recipe.Onto(flow.From(src)).To(scores.Sink{
+//	err := recipe.Onto(flow.From(src)).Via(scores.Rows{
 //		Net:     net,
 //		Columns: scores.Columns{Classes: classes},
-//		ID:      scores.RootID,                   // if rows are nodes
-//		To:      scores.Text{Path: "scores.csv"}, // or parquet.Sink, ipc.Sink
-//	}).Run(ctx)
+//		ID:      scores.RootID, // if rows are nodes
+//		Bare:    true,
+//	}).To(scores.Text{Path: "scores.csv"}).Run(ctx) // or parquet.Sink, ipc.Sink
 //
 // [Text] also writes other records of numbers and strings, such as receptive fields (package sinks/jsonl).
 //

@@ -38,12 +38,12 @@ func Example() {
 	}
 	defer os.Remove("scores.csv")
 	write := func() error {
-		err := recipe.Onto(flow.From(src)).To(scores.Sink{
+		err := recipe.Onto(flow.From(src)).Via(scores.Rows{
 			Net:     net,
 			Columns: scores.Columns{Classes: classes},
-			ID:      scores.RootID,                   // if rows are nodes
-			To:      scores.Text{Path: "scores.csv"}, // or parquet.Sink, ipc.Sink
-		}).Run(ctx)
+			ID:      scores.RootID, // if rows are nodes
+			Bare:    true,
+		}).To(scores.Text{Path: "scores.csv"}).Run(ctx) // or parquet.Sink, ipc.Sink
 		return err
 	}
 	if err := write(); err != nil {

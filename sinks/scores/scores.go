@@ -1,15 +1,11 @@
 package scores
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -32,8 +28,14 @@ type Columns struct {
 	Links bool
 }
 
-// schema returns the schema of the records, with or without positions.
-func (c Columns) schema(positions bool) *arrow.Schema {
+// schema checks the columns, and returns the schema of the records. With positions, the last column is pos.
+func (c Columns) schema(positions bool) (*arrow.Schema, error) {
+	switch {
+	case c.Links && len(c.Classes) != 2:
+		return nil, fmt.Errorf("scores: links have the classes %q, want two", c.Classes)
+	case c.IDs != graph.NoIDs && c.IDs != graph.Int64IDs && c.IDs != graph.StringIDs:
+		return nil, fmt.Errorf("scores: ids of the kind %q, want %q or %q", c.IDs, graph.Int64IDs, graph.StringIDs)
+	}
 	id := arrow.DataType(arrow.PrimitiveTypes.Int64)
 	if c.IDs == graph.StringIDs {
 		id = arrow.BinaryTypes.String
@@ -67,7 +69,13 @@ func (c Columns) schema(positions bool) *arrow.Schema {
 	if positions {
 		fields = append(fields, arrow.Field{Name: record.Pos, Type: arrow.PrimitiveTypes.Int64})
 	}
-	return arrow.NewSchema(fields, nil)
+	s := arrow.NewSchema(fields, nil)
+	for i, f := range fields {
+		if s.FieldIndices(f.Name)[0] != i {
+			return nil, fmt.Errorf("scores: the targets and their classes give two columns the name %.80q", f.Name)
+		}
+	}
+	return s, nil
 }
 
 // answers makes records of predictions.
@@ -77,39 +85,6 @@ type answers struct {
 	build     *array.RecordBuilder // of the current record
 	rows      int64                // rows of all records
 	predictor flow.Writer          // the writer of sinks.Predict, which calls write
-}
-
-// open checks the columns. With positions, the last column is pos.
-func (c Columns) open(positions bool) (*answers, error) {
-	switch {
-	case c.Links && len(c.Classes) != 2:
-		return nil, fmt.Errorf("scores: links have the classes %q, want two", c.Classes)
-	case c.IDs != graph.NoIDs && c.IDs != graph.Int64IDs && c.IDs != graph.StringIDs:
-		return nil, fmt.Errorf("scores: ids of the kind %q, want %q or %q", c.IDs, graph.Int64IDs, graph.StringIDs)
-	}
-	s := c.schema(positions)
-	for i, f := range s.Fields() {
-		if s.FieldIndices(f.Name)[0] != i {
-			return nil, fmt.Errorf("scores: the targets and their classes give two columns the name %.80q", f.Name)
-		}
-	}
-	return &answers{columns: c, schema: s}, nil
-}
-
-// record returns the predictions that ask writes.
-func (w *answers) record(mem memory.Allocator, ask func() error) (arrow.Record, error) {
-	w.build = array.NewRecordBuilder(mem, w.schema)
-	defer w.build.Release()
-	if err := ask(); err != nil {
-		return nil, err
-	}
-	return w.build.NewRecord(), nil
-}
-
-// some writes the predictions for rec. It calls refuse for a row that cannot be predicted, and continues
-// without the row if refuse returns nil.
-func (w *answers) some(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
-	return w.predictor.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
 }
 
 // write appends one prediction with the ids of its node, graph or pair: one id, or two for a link. Integer
@@ -195,20 +170,24 @@ type Rows struct {
 	// ID returns the id of a row: RootID for rows of nodes. The default is the number of
 	// the graph.
 	ID func(sinks.Prediction) []string
+	// Bare leaves out the column pos.
+	Bare bool
 }
+
+// Name returns the name shown in plans and errors.
+func (Rows) Name() string { return "scores" }
+
+// String is for the plan of a pipeline.
+func (Rows) String() string { return "Scores" }
 
 // Open checks the model against the schema.
 func (r Rows) Open(in *arrow.Schema) (flow.Stage, error) {
-	w, err := r.open(in, true)
-	return rowsStage{w}, err
-}
-
-func (r Rows) open(in *arrow.Schema, positions bool) (*answers, error) {
 	if r.ID == nil {
 		r.ID = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
 	}
-	var w *answers
-	predictor, err := sinks.Predict{Net: r.Net, Graph: r.Graph, Each: func(p sinks.Prediction) error { return w.write(p, r.ID(p)...) }}.Open(in)
+	w := &answers{}
+	var err error
+	w.predictor, err = sinks.Predict{Net: r.Net, Graph: r.Graph, Each: func(p sinks.Prediction) error { return w.write(p, r.ID(p)...) }}.Open(in)
 	if err != nil {
 		return nil, err
 	}
@@ -220,125 +199,33 @@ func (r Rows) open(in *arrow.Schema, positions bool) (*answers, error) {
 			_ = record.Meta(in, record.Target, record.MetaClasses, &r.Classes) // without names, the classes keep their numbers
 		}
 	}
-	if w, err = r.Columns.open(positions); err != nil {
-		return nil, err
-	}
-	w.predictor = predictor
-	return w, nil
+	w.columns = r.Columns
+	w.schema, err = r.Columns.schema(!r.Bare)
+	return w, err
 }
 
-type rowsStage struct{ *answers }
+// Schema implements flow.Stage.
+func (w *answers) Schema() *arrow.Schema { return w.schema }
 
-func (s rowsStage) Schema() *arrow.Schema { return s.schema }
-
-func (s rowsStage) Process(rec arrow.Record, out *flow.Out) error {
-	answers, err := s.record(out.Allocator(), func() error {
-		return s.some(out.Context(), rec, func(row int, err error) error { return out.Refuse(rec, row, err) })
-	})
+// Process implements flow.Stage.
+func (w *answers) Process(rec arrow.Record, out *flow.Out) error {
+	w.build = array.NewRecordBuilder(out.Allocator(), w.schema)
+	defer w.build.Release()
+	err := w.predictor.(flow.RefusingWriter).WriteSome(out.Context(), rec, func(row int, err error) error { return out.Refuse(rec, row, err) })
 	if err != nil {
 		return err
 	}
-	return out.Emit(answers)
+	return out.Emit(w.build.NewRecord())
 }
 
-func (s rowsStage) Close() error { return s.predictor.Close(nil) }
+// Close implements flow.Stage.
+func (w *answers) Close() error { return w.predictor.Close(nil) }
 
-// Sink writes the predictions of Rows with these fields, without positions. A row is complete if its
-// prediction is durable in To, for a file when it has its name.
-type Sink struct {
-	Net   nn.Predictor
-	Graph *sinks.OpenGraph
-	Columns
-	ID func(sinks.Prediction) []string
-	// To receives the records of predictions.
-	To flow.Sink
-}
-
-// RootID is a Sink.ID for rows of nodes: the id of the root, or the number of the root where
+// RootID is a Rows.ID for rows of nodes: the id of the root, or the number of the root where
 // nodes have no ids.
 func RootID(p sinks.Prediction) []string {
 	if p.ID.IsZero() {
 		return []string{strconv.Itoa(int(p.Root))}
 	}
 	return []string{p.ID.String()}
-}
-
-var _ flow.Sink = Sink{}
-
-// Name returns the name shown in plans and errors.
-func (Sink) Name() string { return "scores" }
-
-// String returns the destination, for the plan of a pipeline.
-func (s Sink) String() string { return fmt.Sprintf("Scores(%v)", s.To) }
-
-// Open checks the model against the schema, and begins the file.
-func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
-	if s.To == nil {
-		return nil, errors.New("scores: there is no sink to write to")
-	}
-	from, err := Rows{Net: s.Net, Graph: s.Graph, Columns: s.Columns, ID: s.ID}.open(in, false)
-	if err != nil {
-		return nil, err
-	}
-	to, err := s.To.Open(from.schema)
-	if err != nil {
-		return nil, fmt.Errorf("scores: %w", err)
-	}
-	return &sinkWriter{answers: from, to: to}, nil
-}
-
-type sinkWriter struct {
-	*answers
-	to    flow.Writer // receives a record of predictions for each input record
-	given int64       // records so far
-}
-
-var (
-	_ flow.DurableWriter  = (*sinkWriter)(nil)
-	_ flow.RefusingWriter = (*sinkWriter)(nil)
-	_ flow.TimedWriter    = (*sinkWriter)(nil)
-)
-
-func (w *sinkWriter) Write(ctx context.Context, rec arrow.Record) error {
-	return w.give(ctx, func() error { return w.predictor.Write(ctx, rec) })
-}
-
-// WriteSome leaves out the rows that cannot be predicted.
-func (w *sinkWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
-	return w.give(ctx, func() error { return w.some(ctx, rec, refuse) })
-}
-
-func (w *sinkWriter) give(ctx context.Context, ask func() error) error {
-	rec, err := w.record(memory.DefaultAllocator, ask)
-	if err != nil {
-		return err
-	}
-	defer rec.Release()
-	w.given++
-	return w.to.Write(ctx, rec)
-}
-
-// Durable is the count of To.
-func (w *sinkWriter) Durable() int64 {
-	if to, ok := w.to.(flow.DurableWriter); ok {
-		return to.Durable()
-	}
-	return w.given
-}
-
-// Deadline is the deadline of To.
-func (w *sinkWriter) Deadline() (d time.Time) {
-	if to, ok := w.to.(flow.TimedWriter); ok {
-		d = to.Deadline()
-	}
-	return d
-}
-
-// Expire calls Expire of To.
-func (w *sinkWriter) Expire(ctx context.Context) error {
-	return w.to.(flow.TimedWriter).Expire(ctx)
-}
-
-func (w *sinkWriter) Close(failed error) error {
-	return errors.Join(w.predictor.Close(failed), w.to.Close(failed))
 }

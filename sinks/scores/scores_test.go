@@ -185,7 +185,7 @@ func TestSink(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := recipe.Onto(flow.From(train)).To(scores.Sink{Net: net, Columns: c, To: scores.Text{W: &got}}).Run(ctx); err != nil {
+	if err := recipe.Onto(flow.From(train)).Via(scores.Rows{Net: net, Columns: c, Bare: true}).To(scores.Text{W: &got}).Run(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) || got.Len() == 0 {
@@ -237,8 +237,8 @@ func TestRootID(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			s := scores.Sink{Net: net, Columns: scores.Columns{IDs: graph.StringIDs, Classes: set.Classes}, ID: scores.RootID, To: scores.Text{W: &b}}
-			if err := rows(system.Recipe).Via(operators.Batch{Size: 7}).To(s).Run(ctx); err != nil {
+			s := scores.Rows{Net: net, Columns: scores.Columns{IDs: graph.StringIDs, Classes: set.Classes}, ID: scores.RootID, Bare: true}
+			if err := rows(system.Recipe).Via(operators.Batch{Size: 7}).Via(s).To(scores.Text{W: &b}).Run(ctx); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(b.String(), "\n")
@@ -246,7 +246,7 @@ func TestRootID(t *testing.T) {
 				t.Errorf("%s: %d lines, the first is %s, want %s", system.Name, len(lines), lines[1], want)
 			}
 			s.ID = func(p sinks.Prediction) []string { return []string{p.ID.String()} }
-			err = rows(system.Recipe).To(s).Run(ctx)
+			err = rows(system.Recipe).Via(s).To(scores.Text{W: &b}).Run(ctx)
 			if refused := err != nil && strings.Contains(err.Error(), "the id is empty"); refused != (kind == graph.NoIDs) {
 				t.Errorf("%s: ids of kind %q: %v", system.Name, kind, err)
 			}
@@ -352,8 +352,8 @@ func TestRefused(t *testing.T) {
 		var text, parts bytes.Buffer
 		var of sinks.Collect
 		for _, p := range []flow.Pipeline{
-			fields.To(scores.Sink{Net: net, Columns: c, To: scores.Text{W: &text}}),
-			fields.To(scores.Sink{Net: net, Columns: c, To: parquet.Sink{W: &parts}}),
+			fields.Via(scores.Rows{Net: net, Columns: c, Bare: true}).To(scores.Text{W: &text}),
+			fields.Via(scores.Rows{Net: net, Columns: c, Bare: true}).To(parquet.Sink{W: &parts}),
 			fields.Via(scores.Rows{Net: net}).To(&of),
 		} {
 			var letters []int64

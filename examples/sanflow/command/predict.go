@@ -224,7 +224,7 @@ func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 	if err != nil {
 		return c.in(err)
 	}
-	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Targets: c.p.Targets(), Links: c.task == "links", Offset: c.Offset}, ID: name, To: to}
+	out := scores.Rows{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Targets: c.p.Targets(), Links: c.task == "links", Offset: c.Offset}, ID: name, Bare: true}
 	if open != nil {
 		defer open.Close()
 		out.Net, out.Graph = nil, open
@@ -233,7 +233,7 @@ func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 	if streamed(c.data.data) {
 		batch.MaxWait = maxWait
 	}
-	return asked.Via(batch).With(flow.Options{Workers: c.workers}).To(out).Run(ctx)
+	return asked.Via(batch).Via(out).With(flow.Options{Workers: c.workers}).To(to).Run(ctx)
 }
 
 // maxWait is the longest time that a row of a stream waits for a batch.
