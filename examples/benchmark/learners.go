@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -85,24 +86,39 @@ func kernel(name, about string, all []variant) *system {
 			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, best)
 		}
 		k := &kernels{graphs: d.Records(), of: all, seed: c.seed, workers: c.workers}
-		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.gram}
+		var gram *graphkernel.Gram                  // one at a time is in memory
+		bounded := make([]atomic.Int64, len(costs)) // trials whose search for a C ended at the bound of steps
 		return &plan{
-			learn: learnGrid(grid), prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
-			chosen:  func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
+			prepare: func(ctx context.Context, v int) (err error) {
+				gram = nil
+				gram, err = k.gram(ctx, v)
+				return err
+			},
+			learn: func(ctx context.Context, t trial) (all []score, err error) {
+				right, loss, fits, err := graphkernel.SVM{}.Path(ctx, gram, d.Class, costs, t.Split)
+				for i := range right {
+					if all = append(all, score{Correct: right[i], Loss: loss[i]}); i >= fits {
+						bounded[i].Add(1)
+					}
+				}
+				return all, err
+			},
+			bounded: func(missing int) string {
+				var list []string
+				for i, cost := range costs {
+					if n := bounded[i].Load(); n > 0 {
+						list = append(list, fmt.Sprintf("C %g: %d", cost, n))
+					}
+				}
+				if list == nil {
+					return ""
+				}
+				return fmt.Sprintf("of %d searches for each C these ended at the bound of steps, and score as the C before: %s", 2*c.folds*c.repeats*(len(all)-missing), strings.Join(list, ", "))
+			},
+			chosen:  func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, costs[step]) },
 			missing: func(v int) string { return all[v].name + " diverges" },
 		}, nil
 	}}
-}
-
-// learnGrid returns a score for each C.
-func learnGrid(grid *graphkernel.SVMGrid) func(context.Context, trial) ([]score, error) {
-	return func(ctx context.Context, t trial) (all []score, err error) {
-		right, loss, err := grid.Learn(ctx, t.Split)
-		for i := range right {
-			all = append(all, score{Correct: right[i], Loss: loss[i]})
-		}
-		return all, err
-	}
 }
 
 // kernels computes the matrices of variants over some graphs. One goroutine at a time may call gram.
@@ -125,7 +141,7 @@ func (k *kernels) gram(ctx context.Context, variant int) (*graphkernel.Gram, err
 		return nil, fmt.Errorf("%v: %w", one, err)
 	}
 	gram.Normalize()
-	return gram, nil
+	return gram, gram.Check()
 }
 
 func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, error) {
@@ -200,20 +216,6 @@ func (k *kernels) contexts(ctx context.Context, of count.Counter) (lists [][]uin
 		})
 	})
 	return lists, err
-}
-
-// bounded is the note on the searches for a C that ended at the bound on their steps.
-func bounded(grid *graphkernel.SVMGrid, c *config, variants int) string {
-	var list []string
-	for i, n := range grid.Bounded() {
-		if n > 0 {
-			list = append(list, fmt.Sprintf("C %g: %d", grid.C[i], n))
-		}
-	}
-	if list == nil {
-		return ""
-	}
-	return fmt.Sprintf("of %d searches for each C these ended at the bound of steps, and score as the C before: %s", 2*c.folds*c.repeats*variants, strings.Join(list, ", "))
 }
 
 func graphsOf(c *config, d *collection) flow.Pipeline {

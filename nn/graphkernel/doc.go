@@ -3,7 +3,7 @@
 //
 // A kernel makes a [Gram] matrix of n·n similarities of float64, row-major and
 // symmetric: [GramOf] compares counts of substructures by products, cosines or minima. An [SVM] learns
-// from some rows of a matrix. [SVMGrid] fits one for each C on the splits of package validation.
+// from some rows of a matrix. [SVM.Path] fits one for each cost on a split of package validation, and scores it.
 //
 // Counts are borrowed during a call. A method that lends its result documents it.
 //

@@ -62,27 +62,35 @@ func (g *Gram) Normalize() {
 
 // GramOf compares all rows of c with each other on that many goroutines, 0 = 1, with equal results. It visits
 // the pairs of rows that share an id: O(Σ over ids of the square of the rows with the id), and 8·n² bytes.
-// Sums are over ascending ids, so the matrix is symmetric.
+// Sums are over ascending ids, so the matrix is symmetric. A row that s cannot compare is an *nn.RowError.
 func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*Gram, error) {
-	if err := checkSimilarity(s); err != nil {
-		return nil, err
+	if s != nn.Linear && s != nn.Cosine && s != nn.Min {
+		return nil, fmt.Errorf("graphkernel: the similarity is %q, want %q, %q or %q", s, nn.Linear, nn.Cosine, nn.Min)
 	}
-	if err := checkCounts(s, c); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
-	}
-	p := newPostings(c)
-	var l []float64
-	if s == nn.Cosine {
-		l = lengths(c, s)
 	}
 	n := c.Len()
+	length := make([]float64, n) // of each row as a vector, for the cosine
+	for i := range length {
+		ids, values := c.Row(i)
+		same, err := self(s, ids, values)
+		if err != nil {
+			return nil, &nn.RowError{Row: i, Err: err}
+		}
+		length[i] = math.Sqrt(same)
+	}
+	postings := postingsOf(c)
 	g := &Gram{N: n, K: make([]float64, n*n)}
 	err := pool.Each(ctx, max(1, workers), n, func(_ context.Context, _, i int) error {
-		ids, values := c.Row(i)
-		row := g.Row(i)
-		p.compare(ids, values, s == nn.Min, row)
+		row, from, to := g.Row(i), c.Offsets[i], c.Offsets[i+1]
+		compare(c.Values[from:to], postings[from:to], s == nn.Min, row)
 		if s == nn.Cosine {
-			scaleCosine(row, l[i], l)
+			for j, l := range length {
+				if l *= length[i]; l > 0 {
+					row[j] /= l
+				}
+			}
 		}
 		return nil
 	})
@@ -92,79 +100,63 @@ func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*G
 	return g, nil
 }
 
-// scaleCosine converts the products k of a row with all rows to cosines. one is the length of the row, and
-// all has the lengths of all rows.
-func scaleCosine(k []float64, one float64, all []float64) {
-	for j, l := range all {
-		if l *= one; l > 0 {
-			k[j] /= l
+// self returns the similarity of a row to itself, for the cosine without scaling, or why the row cannot be compared.
+func self(s nn.Similarity, ids []uint64, values []float64) (sum float64, err error) {
+	for j, x := range values {
+		switch {
+		case s != nn.Min:
+			sum += x * x
+		case x < 0:
+			return 0, fmt.Errorf("the count of %#x is %v, and min wants none below 0", ids[j], x)
+		default:
+			sum += x
 		}
 	}
-}
-
-func lengths(c *nn.Counts, s nn.Similarity) []float64 {
-	l := make([]float64, c.Len())
-	for i := range l {
-		_, values := c.Row(i)
-		l[i] = math.Sqrt(self(s, values))
+	const normal = 0x1p-1022 // the smallest normal number
+	switch {
+	case !kernel.Finite(sum):
+		err = fmt.Errorf("counts too large to compare: the similarity of the row to itself is %v", sum)
+	case s == nn.Cosine && sum < normal && slices.ContainsFunc(values, func(x float64) bool { return x != 0 }):
+		err = fmt.Errorf("counts too small to compare: the similarity of the row to itself is %v", sum)
 	}
-	return l
+	return sum, err
 }
 
-// postings lists for each id the rows that have it.
-type postings struct {
-	at     map[uint64]int32 // index of an id in ends
-	ends   []int
+// posting is the rows that have an id, ascending, and their counts of it.
+type posting struct {
 	rows   []int32
 	values []float64
 }
 
-func newPostings(c *nn.Counts) *postings {
-	p := &postings{at: make(map[uint64]int32), rows: make([]int32, len(c.IDs)), values: make([]float64, len(c.IDs))}
-	slot := make([]int32, len(c.IDs))
-	var n []int
-	for i, id := range c.IDs {
-		s, ok := p.at[id]
-		if !ok {
-			s = int32(len(n))
-			p.at[id] = s
-			n = append(n, 0)
-		}
-		slot[i] = s
-		n[s]++
-	}
-	p.ends = make([]int, len(n)+1)
-	for i, k := range n {
-		p.ends[i+1] = p.ends[i] + k
-	}
-	next := slices.Clone(p.ends[:len(n)])
+// postingsOf returns for each entry of c the posting of its id.
+func postingsOf(c *nn.Counts) []*posting {
+	all, byID := make([]*posting, len(c.IDs)), map[uint64]*posting{}
 	for row := range c.Len() {
 		for i := c.Offsets[row]; i < c.Offsets[row+1]; i++ {
-			at := &next[slot[i]]
-			p.rows[*at], p.values[*at] = int32(row), c.Values[i]
-			*at++
+			p := byID[c.IDs[i]]
+			if p == nil {
+				p = new(posting)
+				byID[c.IDs[i]] = p
+			}
+			p.rows, p.values = append(p.rows, int32(row)), append(p.values, c.Values[i])
+			all[i] = p
 		}
 	}
-	return p
+	return all
 }
 
-// compare adds the similarities of a row to all rows to out.
-func (p *postings) compare(ids []uint64, values []float64, least bool, out []float64) {
-	for j, id := range ids {
-		s, ok := p.at[id]
-		if !ok {
-			continue
-		}
-		rows, with := p.rows[p.ends[s]:p.ends[s+1]], p.values[p.ends[s]:p.ends[s+1]]
-		x := values[j]
+// compare adds the similarities of a row to all rows to out. values are its counts, and with the postings of their ids.
+func compare(values []float64, with []*posting, least bool, out []float64) {
+	for j, x := range values {
+		rows, others := with[j].rows, with[j].values
 		if least {
 			for i, row := range rows {
-				out[row] += min(x, with[i])
+				out[row] += min(x, others[i])
 			}
 			continue
 		}
 		for i, row := range rows {
-			out[row] += x * with[i]
+			out[row] += x * others[i]
 		}
 	}
 }

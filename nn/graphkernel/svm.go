@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // SVM is a support vector machine for classes on a kernel (C-SVC: Cortes and Vapnik,
@@ -48,26 +49,84 @@ func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 	if err := k.Check(); err != nil {
 		return err
 	}
-	for _, r := range rows {
-		if r < 0 || int(r) >= k.N {
-			return fmt.Errorf("graphkernel: svm: row %d of a matrix of %d", r, k.N)
-		}
-	}
-	all, err := m.learnPath(ctx, k, rows, class, []float64{m.C})
+	all, err := m.path(ctx, k, rows, class, []float64{m.C})
 	if err == nil {
 		*m = all[0]
 	}
 	return err
 }
 
-// learnPath returns a machine for each C, ascending, with 0 for 1. The search for a C begins at the optimum
+// Path learns from the training rows of a split for each cost of c, which ascends, and scores the test rows: the
+// number of correct rows, and the hinge loss of the decisions between the class of a row and the others. class has
+// the class of each row of the matrix, which Path does not check: see [Gram.Check]. If all training rows are of one
+// class, that is the answer. C is not used.
+//
+// The search for a cost begins at the optimum of the cost before it. A MaxSteps of 0 is here a million for up to 500
+// rows. For more rows it limits a fit to about a second: 5·10⁸ steps over the number of rows, or 10 steps for each row
+// if that is more, from 7071 rows on. Kernels of few dimensions would take millions of steps for a high cost without a
+// better result. A cost whose search ends there scores as the cost before it, and fits is the number of the others. The
+// first search must find its optimum.
+func (m SVM) Path(ctx context.Context, k *Gram, class []int32, c []float64, s validation.Split) (correct []int, loss []float64, fits int, err error) {
+	switch {
+	case !slices.IsSorted(c):
+		return nil, nil, 0, fmt.Errorf("graphkernel: svm: C is %v, want positive numbers that ascend", c)
+	case k.N != len(class):
+		return nil, nil, 0, fmt.Errorf("graphkernel: svm: a matrix of %d rows for %d classes", k.N, len(class))
+	case len(s.Train) == 0:
+		return nil, nil, 0, errors.New("graphkernel: svm: there are no rows to learn from")
+	}
+	of := make([]int32, len(s.Train))
+	for i, row := range s.Train {
+		of[i] = class[row]
+	}
+	m.MaxSteps = cmp.Or(m.MaxSteps, pathSteps(len(s.Train)))
+	all := make([]SVM, len(c))
+	if slices.Min(of) == slices.Max(of) {
+		for i := range all {
+			all[i].classes = of[:1]
+		}
+	} else if all, err = m.path(ctx, k, s.Train, of, c); err != nil {
+		return nil, nil, 0, err
+	}
+	correct, loss = make([]int, len(c)), make([]float64, len(c))
+	var d []float64
+	for i := range c {
+		if i >= len(all) {
+			correct[i], loss[i] = correct[i-1], loss[i-1]
+			continue
+		}
+		for _, row := range s.Test {
+			d = all[i].Decide(k.Row(int(row)), d[:0])
+			if all[i].vote(d) == class[row] {
+				correct[i]++
+			}
+			loss[i] += all[i].missed(d, class[row])
+		}
+	}
+	return correct, loss, len(all), nil
+}
+
+// pathSteps returns the maximum number of steps of a fit. Up to 500 rows it is a million: there, one or two rows decide between
+// high values of C, and a lower limit changed the accuracy of a nested cross-validation on PTC by 1 %. For more rows it is about
+// a second of work, but at least 10 steps for each row.
+func pathSteps(rows int) int {
+	const most, work = 1_000_000, 500_000_000
+	return max(10*rows, min(most, work/max(rows, 1)))
+}
+
+// path returns a machine for each C, ascending, with 0 for 1. The search for a C begins at the optimum
 // of the C before it. If MaxSteps ends a search except the first, only the machines before it are returned.
-func (m *SVM) learnPath(ctx context.Context, k *Gram, rows, class []int32, c []float64) ([]SVM, error) {
+func (m *SVM) path(ctx context.Context, k *Gram, rows, class []int32, c []float64) ([]SVM, error) {
 	all := make([]SVM, len(c))
 	for i := range all {
 		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps}
 		if err := all[i].resolve(); err != nil {
 			return nil, err
+		}
+	}
+	for _, r := range rows {
+		if r < 0 || int(r) >= k.N {
+			return nil, fmt.Errorf("graphkernel: svm: row %d of a matrix of %d", r, k.N)
 		}
 	}
 	if len(rows) != len(class) {
@@ -196,4 +255,17 @@ func (m *SVM) vote(decisions []float64) int32 {
 		}
 	}
 	return m.classes[slices.Index(votes, slices.Max(votes))]
+}
+
+// missed returns the hinge loss of the decisions about a row of that class.
+func (m *SVM) missed(decisions []float64, class int32) (sum float64) {
+	for i, p := range m.pairs {
+		switch class {
+		case m.classes[p.a]:
+			sum += max(0, 1-decisions[i])
+		case m.classes[p.b]:
+			sum += max(0, 1+decisions[i])
+		}
+	}
+	return sum
 }

@@ -198,6 +198,7 @@ func TestSVMErrors(t *testing.T) {
 		{SVM{}, good, []int32{0, 1}, []int32{0}, "2 rows and 1 classes"},
 		{SVM{}, &Gram{N: 2, K: []float64{1, 2, 3, 1}}, []int32{0, 1}, []int32{0, 1}, "not symmetric"},
 		{SVM{}, &Gram{N: 2, K: []float64{1, math.NaN(), math.NaN(), 1}}, []int32{0, 1}, []int32{0, 1}, "NaN"},
+		{SVM{}, &Gram{N: 2, K: []float64{1, math.NaN(), 0, 1}}, []int32{0, 1}, []int32{0, 1}, "the value of 0 and 1 is NaN"},
 		{SVM{}, &Gram{N: 2, K: []float64{1}}, []int32{0, 1}, []int32{0, 1}, "1 values, want 2 × 2"},
 		{SVM{MaxSteps: 1, Tolerance: 1e-9}, good, []int32{0, 1, 2}, []int32{0, 1, 0}, "no end after 1 steps"},
 		{SVM{Tolerance: -1}, good, []int32{0, 1}, []int32{0, 1}, "Tolerance"},
