@@ -58,7 +58,13 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, &assembler{Assemble: a, viewer: viewer{bound: bound}, index: indexer{shared: &sharedGraphs{}}}), nil
+	shared := &sharedGraphs{}
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		s := &assembler{Assemble: a, viewer: viewer{bound: bound}, index: indexer{shared: shared}}
+		s.hood = addColumn(&s.columns, record.Hood, record.NewNested[int32](mem))
+		s.dist = addColumn(&s.columns, record.Dist, record.NewNested[uint8](mem))
+		return s
+	}), nil
 }
 
 func checkK(k int) error {
@@ -84,6 +90,7 @@ func checkBound(bound, k int) error {
 
 type assembler struct {
 	Assemble
+	columns
 	viewer
 	walk  field.Assembler
 	index indexer
@@ -91,20 +98,11 @@ type assembler struct {
 	roots record.ListView[int32]
 	hood  *record.Nested[int32]
 	dist  *record.Nested[uint8]
-
-	finished finished
 }
 
-func (a *assembler) Fork() rowBuilder {
-	return &assembler{Assemble: a.Assemble, viewer: viewer{bound: a.bound}, index: indexer{shared: a.index.shared}}
-}
-
-func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	if a.hood == nil {
-		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
-	}
+func (a *assembler) Begin(rec arrow.Record) (err error) {
 	a.rec = rec
-	if err := a.view(rec); err != nil {
+	if err := a.viewer.Begin(rec); err != nil {
 		return err
 	}
 	a.roots, err = record.ListsOf[int32](rec, record.Roots)
@@ -112,8 +110,7 @@ func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 }
 
 func (a *assembler) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	a.now.graphs.At(row, &g)
+	g := a.graph(row)
 	roots := a.roots.Row(row)
 	if err := checkRoots(roots, g.N()); err != nil {
 		return err
@@ -163,15 +160,7 @@ func checkRoots(roots []int32, n int) error {
 	return nil
 }
 
-func (a *assembler) Finish(int) map[string]arrow.Array {
-	a.finished.put(record.Hood, a.hood.Finish())
-	return a.finished.put(record.Dist, a.dist.Finish())
-}
-
 func (a *assembler) Release() {
 	a.index.release()
-	if a.hood != nil {
-		a.hood.Release()
-		a.dist.Release()
-	}
+	a.columns.Release()
 }

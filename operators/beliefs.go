@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -52,14 +52,13 @@ func (b Beliefs) Open(in *arrow.Schema) (flow.Stage, error) {
 	for _, name := range b.Names[len(b.Names)-b.Channels():] {
 		channels = append(channels, record.Channel{Name: "class=" + name})
 	}
-	schema := in
-	if in.HasField(record.NodeAttr) {
-		schema = record.Without(in, record.NodeAttr)
-	}
-	if schema, err = record.Extend(schema, record.ChannelsField[float32](record.NodeAttr, channels)); err != nil {
+	schema, err := record.Replace(in, []string{record.NodeAttr}, record.ChannelsField[float32](record.NodeAttr, channels))
+	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, &believer{b, listColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &believer{b, newListColumn[float32](mem, record.NodeAttr, bound)}
+	}), nil
 }
 
 type believer struct {
@@ -67,11 +66,8 @@ type believer struct {
 	listColumn[float32]
 }
 
-func (b *believer) Fork() rowBuilder { return &believer{b.Beliefs, b.Again()} }
-
 func (b *believer) Row(_ context.Context, row int) error {
-	var g graph.Graph
-	b.Graphs.At(row, &g)
+	g := b.graph(row)
 	classes, n := len(b.Names), g.N()
 	if b.Probs == nil {
 		return errors.New("the model reads probabilities of the classes of the nodes of one graph, and the field Probs is empty: see sinks.Predictor.Knowing; without this operator a model also answers about other graphs")

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -36,16 +37,13 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, err
 	}
 	channels := append(slices.Clip(bound.Layout.NodeAttr), record.Channel{Name: c.By.String()})
-	f := record.ChannelsField[float32](record.NodeAttr, channels)
-	schema := in
-	if in.HasField(record.NodeAttr) {
-		schema = record.Without(in, record.NodeAttr)
-	}
-	schema, err = record.Extend(schema, f)
+	schema, err := record.Replace(in, []string{record.NodeAttr}, record.ChannelsField[float32](record.NodeAttr, channels))
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, &channeler{c, listColumn[float32]{Name: record.NodeAttr, Bound: bound}, nil}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &channeler{c, newListColumn[float32](mem, record.NodeAttr, bound), nil}
+	}), nil
 }
 
 type channeler struct {
@@ -54,11 +52,8 @@ type channeler struct {
 	labels labels
 }
 
-func (c *channeler) Fork() rowBuilder { return &channeler{c.Channel, c.Again(), nil} }
-
 func (c *channeler) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	c.Graphs.At(row, &g)
+	g := c.graph(row)
 	n := g.N()
 	labels, err := c.labels.of(ctx, c.By, &g)
 	if err != nil {
@@ -68,7 +63,7 @@ func (c *channeler) Row(ctx context.Context, row int) error {
 		if math.IsInf(x, -1) {
 			labels[v] = math.NaN()
 		} else if math.IsInf(float64(float32(x)), 0) {
-			return fmt.Errorf("%s of node %s is %v, beyond float32", c.By, c.Graphs.Row(row).NodeID.Quoted(int32(v)), x)
+			return fmt.Errorf("%s of node %s is %v, beyond float32", c.By, c.now.graphs.Row(row).NodeID.Quoted(int32(v)), x)
 		}
 	}
 	old := g.NodeAttrs

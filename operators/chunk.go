@@ -71,8 +71,6 @@ type chunker struct {
 	Chunk
 	schema *arrow.Schema
 	roots  *record.Lists[int32] // roots of the rows under construction; nil before the first record
-
-	finished finished
 }
 
 var _ flow.Flusher = (*chunker)(nil)
@@ -142,7 +140,7 @@ func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, e
 
 // made returns the column roots of the rows since its last call.
 func (c *chunker) made() map[string]arrow.Array {
-	return c.finished.put(record.Roots, c.roots.Finish())
+	return map[string]arrow.Array{record.Roots: c.roots.Finish()}
 }
 
 // fill copies from to the front of row and sets the rest to none.

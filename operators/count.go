@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/count"
 )
@@ -72,10 +71,10 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &counter{Count: c, from: slices.Clone(c.Of), bound: bound, chosen: roots}
+	from := slices.Clone(c.Of) // counters that each worker prepares
 	for i, w := range of {
 		if shared, ok := w.(count.Counter); ok {
-			n.from[i] = shared
+			from[i] = shared
 		}
 	}
 	for _, of := range c.Of {
@@ -91,7 +90,9 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, n), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &counter{from: from, viewer: viewer{bound: bound}, chosen: roots, wordLists: newWordLists(mem)}
+	}), nil
 }
 
 // needsRoots reports whether a counter counts around roots alone.
@@ -122,24 +123,17 @@ func prepareAll(of []count.Counter) ([]count.Worker, error) {
 
 // counter is one worker of a running Count.
 type counter struct {
-	Count
-	from   []count.Counter // counters that each worker prepares
-	bound  *record.Binding
+	viewer
+	wordLists
+	from   []count.Counter
 	chosen bool // rows have roots
 
-	of     []count.Worker // counters of this worker; nil before the first record
-	bag    count.Bag
-	graphs record.Graphs // graphs of the current record
-	roots  record.ListView[int32]
-	wordLists
+	of    []count.Worker // counters of this worker; nil before the first record
+	bag   count.Bag
+	roots record.ListView[int32]
 }
 
-func (c *counter) Fork() rowBuilder {
-	return &counter{Count: c.Count, from: c.from, bound: c.bound, chosen: c.chosen}
-}
-
-func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	c.begin(mem)
+func (c *counter) Begin(rec arrow.Record) (err error) {
 	if c.of == nil {
 		if c.of, err = prepareAll(c.from); err != nil {
 			return err
@@ -150,12 +144,11 @@ func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 			return err
 		}
 	}
-	return c.bound.ViewInto(&c.graphs, rec)
+	return c.viewer.Begin(rec)
 }
 
 func (c *counter) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	c.graphs.At(row, &g)
+	g := c.graph(row)
 	in := count.Input{Graph: &g, Context: ctx}
 	if c.chosen {
 		in.Roots = append([]int32{}, c.roots.Row(row)...) // not nil, also if there are none

@@ -67,53 +67,48 @@ func (d Describe) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &describer{Describe: d, bound: bound, rooted: in.HasField(record.Roots), shared: &sharedGraphs{}}
+	rooted, shared := in.HasField(record.Roots), &sharedGraphs{}
 	b := description{l: bound.Layout, g: &graph.Graph{}, hops: d.Hops}
-	b.describe(p.rooted)
-	p.width = len(b.channels)
-	schema, err := record.Extend(in, record.TensorField[float32](record.RowColumns, []int{p.width}, b.channels))
+	b.describe(rooted)
+	width := len(b.channels)
+	schema, err := record.Extend(in, record.TensorField[float32](record.RowColumns, []int{width}, b.channels))
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, p), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		s := &describer{Describe: d, viewer: viewer{bound: bound}, rooted: rooted, width: width, shared: shared}
+		s.out = addColumn(&s.columns, record.RowColumns, record.NewFixed[float32](mem, width))
+		return s
+	}), nil
 }
 
 // describer is one worker of a running Describe.
 type describer struct {
 	Describe
-	bound  *record.Binding
+	columns
+	viewer
 	rooted bool
 	width  int // number of columns
 	shared *sharedGraphs
 
-	rec    arrow.Record // current record
-	graphs record.Graphs
-	roots  record.ListView[int32]
-	held   *sharedGraph // graph of the last row
-	out    *record.Fixed[float32]
-	now    finished
+	rec   arrow.Record // current record
+	roots record.ListView[int32]
+	held  *sharedGraph // graph of the last row
+	out   *record.Fixed[float32]
 }
 
-func (d *describer) Fork() rowBuilder {
-	return &describer{Describe: d.Describe, bound: d.bound, rooted: d.rooted, width: d.width, shared: d.shared}
-}
-
-func (d *describer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	if d.out == nil {
-		d.out = record.NewFixed[float32](mem, d.width)
-	}
+func (d *describer) Begin(rec arrow.Record) (err error) {
 	d.rec = rec
 	if d.rooted {
 		if d.roots, err = record.ListsOf[int32](rec, record.Roots); err != nil {
 			return err
 		}
 	}
-	return d.bound.ViewInto(&d.graphs, rec)
+	return d.viewer.Begin(rec)
 }
 
 func (d *describer) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	d.graphs.At(row, &g)
+	g := d.graph(row)
 	if !d.rooted {
 		b := description{l: d.bound.Layout, g: &g, table: d.out.Grow(1), width: d.width}
 		b.describe(false)
@@ -171,15 +166,9 @@ func (d *describer) release() {
 	}
 }
 
-func (d *describer) Finish(rows int) map[string]arrow.Array {
-	return d.now.put(record.RowColumns, d.out.Finish(rows))
-}
-
 func (d *describer) Release() {
 	d.release()
-	if d.out != nil {
-		d.out.Release()
-	}
+	d.columns.Release()
 }
 
 // description computes a table of numbers column by column and collects the names of the columns.

@@ -119,7 +119,9 @@ func (v Evolve) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	}
 	e.norm.start(mem)
 	e.norm.norm.Context, e.norm.class = ctx, g.Class
-	e.ids, e.positions, e.rootList = record.NewColumn[int64](mem), record.NewColumn[int64](mem), record.NewLists[int32](mem)
+	e.ids = addColumn(&e.norm.columns, record.GraphID, record.NewColumn[int64](mem))
+	e.positions = addColumn(&e.norm.columns, record.Pos, record.NewColumn[int64](mem))
+	e.rootList = addColumn(&e.norm.columns, record.Roots, record.NewLists[int32](mem))
 	e.fields = field.NewKept(g, v.Direction, &e.norm.norm)
 	e.next, e.stop = iter.Pull2(e.rows(ctx))
 	return e, nil
@@ -261,17 +263,12 @@ func (v *evolver) row() (arrow.Record, error) {
 			z.finder.EdgesOf(z.ix, z.field[i*k:(i+1)*k], z.entry[i*kk:(i+1)*kk])
 		}
 	}
-	for _, c := range z.columns {
-		if c.append != nil {
-			c.append(z.ix.Graph(), 0)
-		}
-	}
+	z.append(z.ix.Graph(), 0)
 	v.ids.Append(v.last)
 	v.positions.Append(v.pos)
 	v.pos++
 	v.roots, v.members = v.roots[:0], v.members[:0]
-	cols := z.Finish(1)
-	cols[record.GraphID], cols[record.Pos], cols[record.Roots] = v.ids.Finish(), v.positions.Finish(), v.rootList.Finish()
+	cols := z.Finish()
 	empty := array.NewRecord(arrow.NewSchema(nil, nil), nil, 1)
 	defer empty.Release()
 	return record.Project(v.schema, empty, cols)
@@ -301,8 +298,5 @@ func (v *evolver) Notes() map[string]int64 {
 func (v *evolver) Close() error {
 	v.stop()
 	v.norm.Release()
-	v.ids.Release()
-	v.positions.Release()
-	v.rootList.Release()
 	return nil
 }

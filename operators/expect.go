@@ -131,23 +131,18 @@ func (Check) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(in, &checker{bound: bound}), nil
+	return stageOfRows(in, func(memory.Allocator) rowBuilder { return &checker{bound: bound} }), nil
 }
 
 type checker struct {
+	columns
 	bound  *record.Binding
 	graphs *record.Graphs
 }
 
-func (c *checker) Fork() rowBuilder { return &checker{bound: c.bound} }
-
-func (c *checker) Begin(_ memory.Allocator, rec arrow.Record) (err error) {
+func (c *checker) Begin(rec arrow.Record) (err error) {
 	c.graphs, err = c.bound.Unchecked(rec)
 	return err
 }
 
 func (c *checker) Row(_ context.Context, row int) error { return c.graphs.Check(row) }
-
-func (c *checker) Finish(int) map[string]arrow.Array { return nil }
-
-func (c *checker) Release() {}

@@ -75,7 +75,9 @@ func (s Intervals) Open(in *arrow.Schema) (flow.Stage, error) {
 			return nil, err
 		}
 	}
-	return stageOfRows(schema, &intervals{Intervals: s, counted: in.HasField(WordIDs)}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &intervals{Intervals: s, counted: in.HasField(WordIDs), wordLists: newWordLists(mem)}
+	}), nil
 }
 
 // intervalCount is the count of a word of an interval. A row has few of them beside hundreds of
@@ -106,14 +108,15 @@ type intervals struct {
 
 // wordLists builds the columns of words.
 type wordLists struct {
+	columns
 	ids    *record.Lists[uint64]
 	counts *record.Lists[float32]
 }
 
-func (w *wordLists) begin(mem memory.Allocator) {
-	if w.ids == nil {
-		w.ids, w.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
-	}
+func newWordLists(mem memory.Allocator) (w wordLists) {
+	w.ids = addColumn(&w.columns, WordIDs, record.NewLists[uint64](mem))
+	w.counts = addColumn(&w.columns, WordCounts, record.NewLists[float32](mem))
+	return w
 }
 
 // add appends the words of a bag as a row.
@@ -125,21 +128,7 @@ func (w *wordLists) add(bag *count.Bag) {
 	}
 }
 
-func (w *wordLists) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{WordIDs: w.ids.Finish(), WordCounts: w.counts.Finish()}
-}
-
-func (w *wordLists) Release() {
-	if w.ids != nil {
-		w.ids.Release()
-		w.counts.Release()
-	}
-}
-
-func (s *intervals) Fork() rowBuilder { return &intervals{Intervals: s.Intervals, counted: s.counted} }
-
-func (s *intervals) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	s.begin(mem)
+func (s *intervals) Begin(rec arrow.Record) (err error) {
 	if s.columns, _, err = record.FixedValues[float32](rec, record.RowColumns); err != nil || !s.counted {
 		return err
 	}

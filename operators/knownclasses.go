@@ -1,10 +1,13 @@
 package operators
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -47,52 +50,51 @@ func (c KnownClasses) Open(in *arrow.Schema) (flow.Stage, error) {
 	shape[2]++
 	channels = append(channels, record.Channel{Name: "class", Card: len(c.Names)})
 	out, err := record.Replace(in, []string{record.NodesCat}, record.TensorField[int32](record.NodesCat, shape, channels))
-	return &classAdder{c, out, shape[1], shape[2]}, err
+	if err != nil {
+		return nil, err
+	}
+	k, d := shape[1], shape[2]
+	return stageOfRows(out, func(mem memory.Allocator) rowBuilder {
+		s := &classAdder{KnownClasses: c, k: k, d: d}
+		s.out = addColumn(&s.columns, record.NodesCat, record.NewFixed[int32](mem, k*d))
+		return s
+	}), nil
 }
 
-// classAdder is a running KnownClasses.
+// classAdder is one worker of a running KnownClasses.
 type classAdder struct {
 	KnownClasses
-	schema *arrow.Schema
-	k, d   int // numbers of nodes of a field, and of channels with the new one
+	columns
+	k, d int // numbers of nodes of a field, and of channels with the new one
+
+	members, cats []int32 // of the current record
+	out           *record.Fixed[int32]
 }
 
-func (c *classAdder) Schema() *arrow.Schema { return c.schema }
-
-func (c *classAdder) Fork() flow.Stage { return &classAdder{c.KnownClasses, c.schema, c.k, c.d} }
-
-func (c *classAdder) Process(rec arrow.Record, out *flow.Out) error {
-	members, _, err := record.FixedValues[int32](rec, record.Members)
-	if err != nil {
-		return err
-	}
-	cats, _, err := record.FixedValues[int32](rec, record.NodesCat)
-	if err != nil {
-		return err
-	}
+func (c *classAdder) Begin(rec arrow.Record) (err error) {
 	if rec.NumRows() > 0 && c.Class == nil {
 		return errors.New("the model reads the known classes of the nodes of one graph, and the field Class is empty: see sinks.Predictor.Knowing; without this operator a model also answers about other graphs")
 	}
-	rows := int(rec.NumRows())
-	b := record.NewFixed[int32](out.Allocator(), c.k*c.d)
-	dst := b.Extend(rows)
-	for i, v := range members {
-		if int(v) >= len(c.Class) {
-			b.Release()
-			return fmt.Errorf("node %d has no class among the %d of Class", v, len(c.Class))
-		}
-		cell := dst[i*c.d : (i+1)*c.d]
-		copy(cell, cats[i*(c.d-1):(i+1)*(c.d-1)])
-		cell[c.d-1] = -1
-		if v >= 0 && v != members[i/c.k*c.k] {
-			cell[c.d-1] = c.Class[v]
-		}
-	}
-	made, err := record.Project(c.schema, rec, map[string]arrow.Array{record.NodesCat: b.Finish(rows)})
-	if err != nil {
+	if c.members, _, err = record.FixedValues[int32](rec, record.Members); err != nil {
 		return err
 	}
-	return out.Emit(made)
+	c.cats, _, err = record.FixedValues[int32](rec, record.NodesCat)
+	return err
 }
 
-func (c *classAdder) Close() error { return nil }
+func (c *classAdder) Row(_ context.Context, row int) error {
+	members, cats, old := c.members[row*c.k:(row+1)*c.k], c.cats[row*c.k*(c.d-1):], c.d-1
+	if v := slices.Max(members); int(v) >= len(c.Class) {
+		return fmt.Errorf("node %d has no class among the %d of Class", v, len(c.Class))
+	}
+	dst := c.out.Extend(1)
+	for i, v := range members {
+		cell := dst[i*c.d : (i+1)*c.d]
+		copy(cell, cats[i*old:(i+1)*old])
+		cell[old] = -1
+		if v >= 0 && v != members[0] {
+			cell[old] = c.Class[v]
+		}
+	}
+	return nil
+}

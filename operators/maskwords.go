@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
@@ -47,14 +47,13 @@ func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 	if !in.HasField(record.Offsets) {
 		return nil, errors.New("there are no graphs: put MaskWords behind the source")
 	}
-	m := &wordMasker{MaskWords: w}
-	var err error
-	if m.bound, err = record.Bind(in); err != nil {
+	bound, err := record.Bind(in)
+	if err != nil {
 		return nil, err
 	}
-	fields := make([]arrow.Field, in.NumFields())
-	copy(fields, in.Fields())
-	for _, c := range []maskedWords{{name: record.NodeCat, channels: m.bound.Layout.NodeCat}, {name: record.EdgeCat, channels: m.bound.Layout.EdgeCat}} {
+	fields := slices.Clone(in.Fields())
+	var cols []maskedWords
+	for _, c := range []maskedWords{{name: record.NodeCat, channels: bound.Layout.NodeCat}, {name: record.EdgeCat, channels: bound.Layout.EdgeCat}} {
 		words := false
 		for _, channel := range c.channels {
 			words = words || channel.Words != nil
@@ -65,13 +64,19 @@ func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 		at := in.FieldIndices(c.name)[0]
 		old := fields[at].Metadata
 		fields[at].Metadata = arrow.NewMetadata(append(old.Keys(), metaMasked), append(old.Values(), "true"))
-		m.cols = append(m.cols, c)
+		cols = append(cols, c)
 	}
-	if len(m.cols) == 0 {
+	if len(cols) == 0 {
 		return passing{in}, nil
 	}
 	meta := in.Metadata()
-	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
+	return stageOfRows(arrow.NewSchema(fields, &meta), func(mem memory.Allocator) rowBuilder {
+		m := &wordMasker{MaskWords: w, viewer: viewer{bound: bound}, cols: slices.Clone(cols)}
+		for i, c := range m.cols {
+			m.cols[i].out = addColumn(&m.columns, c.name, record.NewLists[int32](mem))
+		}
+		return m
+	}), nil
 }
 
 // maskedWords is a column of discrete attributes, some of them words, that MaskWords rewrites.
@@ -84,33 +89,14 @@ type maskedWords struct {
 // wordMasker is one worker of a running MaskWords.
 type wordMasker struct {
 	MaskWords
-	bound    *record.Binding
-	graphs   record.Graphs // graphs of the current record
-	cols     []maskedWords
-	finished finished
-}
-
-func (m *wordMasker) Fork() rowBuilder {
-	f := &wordMasker{MaskWords: m.MaskWords, bound: m.bound, cols: append([]maskedWords(nil), m.cols...)}
-	for i := range f.cols {
-		f.cols[i].out = nil
-	}
-	return f
-}
-
-func (m *wordMasker) Begin(mem memory.Allocator, rec arrow.Record) error {
-	for i := range m.cols {
-		if m.cols[i].out == nil {
-			m.cols[i].out = record.NewLists[int32](mem)
-		}
-	}
-	return m.bound.ViewInto(&m.graphs, rec)
+	columns
+	viewer
+	cols []maskedWords
 }
 
 func (m *wordMasker) Row(_ context.Context, row int) error {
-	var g graph.Graph
-	m.graphs.At(row, &g)
-	seed := scatter.Bits(m.Seed ^ scatter.Bits(uint64(m.graphs.Row(row).Pos)))
+	g := m.graph(row)
+	seed := scatter.Bits(m.Seed ^ scatter.Bits(uint64(m.now.graphs.Row(row).Pos)))
 	rate := m.Rate
 	if m.Rows > 0 && share(scatter.Bits(seed+2)) >= m.Rows {
 		rate = 0
@@ -157,18 +143,3 @@ func (m *wordMasker) hide(c maskedWords, rate float64, values []int32, of func(i
 
 // share converts the bits of a draw to a number in [0, 1).
 func share(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }
-
-func (m *wordMasker) Finish(int) map[string]arrow.Array {
-	for i := range m.cols {
-		m.finished.put(m.cols[i].name, m.cols[i].out.Finish())
-	}
-	return m.finished
-}
-
-func (m *wordMasker) Release() {
-	for _, c := range m.cols {
-		if c.out != nil {
-			c.out.Release()
-		}
-	}
-}

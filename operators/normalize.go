@@ -121,14 +121,17 @@ func (z Normalize) open(in *arrow.Schema, shared *sharedGraphs) (flow.Stage, err
 	if z.By == nil {
 		z.By = labeling.WL
 	}
-	n := &normalizer{Normalize: z, w: w[0], viewer: viewer{bound: bound}, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
-	n.hoods = hoods{gathers: !assembled}
-	n.index = indexer{shared: shared, always: z.Global}
-	schema, err := n.schema(in)
+	cache := field.NewCache(cacheBytes)
+	schema, err := (&normalizer{Normalize: z, w: w[0], layout: bound.Layout}).schema(in)
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, n), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		n := &normalizer{Normalize: z, w: w[0], viewer: viewer{bound: bound}, layout: bound.Layout, cache: cache}
+		n.hoods, n.index = hoods{gathers: !assembled}, indexer{shared: shared, always: z.Global}
+		n.start(mem)
+		return n
+	}), nil
 }
 
 // fromAssemble sets K and Direction from the metadata of column hood.
@@ -155,8 +158,7 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 		drop = append(drop, graphColumns...)
 	}
 	var fields []arrow.Field
-	z.made = z.outputs()
-	for _, o := range z.made {
+	for _, o := range z.outputs() {
 		f := o.field
 		if t, ok := f.Type.(*arrow.FixedSizeListType); ok && t.Len() <= 0 {
 			return nil, fmt.Errorf("w = %d fields of k = %d nodes do not fit column %q", z.w, z.K, f.Name)
@@ -173,6 +175,7 @@ const cacheBytes = 16 << 20
 // normalizer is one worker of a running Normalize.
 type normalizer struct {
 	Normalize
+	columns
 	viewer
 	w      int
 	layout record.Layout
@@ -192,27 +195,14 @@ type normalizer struct {
 	labels labels
 	noted  bool // each count has been noted once
 
-	made     []output // outputs, from Open to the first record
-	columns  []column // columns of the outputs; nil before the first record
-	names    []string // names of the columns, with the suffix
-	finished finished
+	appends  []func(g *graph.Graph, row int) // of the columns that fields does not write
 	members  *record.Fixed[int32]
 	adjacent *record.Fixed[float32] // (w, k, k); nil if edges have attributes
 }
 
-func (z *normalizer) Fork() rowBuilder {
-	return &normalizer{
-		Normalize: z.Normalize, w: z.w, viewer: viewer{bound: z.bound}, layout: z.layout, cache: z.cache,
-		index: indexer{shared: z.index.shared, always: z.Global}, hoods: hoods{gathers: z.hoods.gathers},
-	}
-}
-
-func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) error {
-	if z.columns == nil {
-		z.start(mem)
-	}
+func (z *normalizer) Begin(rec arrow.Record) error {
 	z.rec = rec
-	if err := z.view(rec); err != nil {
+	if err := z.viewer.Begin(rec); err != nil {
 		return err
 	}
 	return z.hoods.begin(rec, z.from != nil && z.from.hoods)
@@ -226,17 +216,15 @@ func (z *normalizer) order() {
 	}
 }
 
-// start makes the builders and the memory of a worker.
+// start makes the columns and the memory of a worker.
 func (z *normalizer) start(mem memory.Allocator) {
-	if z.made == nil { // a fork has no outputs of Open
-		z.made = z.outputs()
+	for _, o := range z.outputs() {
+		empty, write := o.begin(mem)
+		addColumn(&z.columns, o.field.Name+z.Suffix, empty)
+		if write != nil {
+			z.appends = append(z.appends, write)
+		}
 	}
-	z.columns, z.names = make([]column, len(z.made)), make([]string, len(z.made))
-	for i, o := range z.made {
-		z.columns[i] = o.begin(mem)
-		z.names[i] = z.columns[i].name + z.Suffix
-	}
-	z.made = nil
 	z.order()
 	if z.Edges {
 		fields := 1
@@ -251,8 +239,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 }
 
 func (z *normalizer) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	z.now.graphs.At(row, &g)
+	g := z.graph(row)
 	if err := z.hoods.enter(row, z.w, g.N()); err != nil {
 		return err
 	}
@@ -289,11 +276,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 		return err
 	}
 	// No error is possible from here on, so the row is appended to all columns or to none.
-	for _, c := range z.columns {
-		if c.append != nil {
-			c.append(&g, row)
-		}
-	}
+	z.append(&g, row)
 	return nil
 }
 
@@ -367,16 +350,14 @@ func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *s
 	return shared.labels, shared.labelsErr
 }
 
-func (z *normalizer) Finish(rows int) map[string]arrow.Array {
-	for i, c := range z.columns {
-		z.finished.put(z.names[i], c.finish(rows))
+// append appends the current row to the columns that fields does not write.
+func (z *normalizer) append(g *graph.Graph, row int) {
+	for _, write := range z.appends {
+		write(g, row)
 	}
-	return z.finished
 }
 
 func (z *normalizer) Release() {
 	z.index.release()
-	for _, c := range z.columns {
-		c.release()
-	}
+	z.columns.Release()
 }

@@ -57,31 +57,23 @@ func (z *normalizer) outputs() []output {
 // output is a column that Normalize adds.
 type output struct {
 	field arrow.Field
-	begin func(mem memory.Allocator) column
-}
-
-// column is the builder of an output.
-type column struct {
-	name    string
-	append  func(g *graph.Graph, row int) // nil if fields writes the column
-	finish  func(rows int) arrow.Array
-	release func()
+	// begin returns the empty column, and a function that appends a row, nil if fields writes the column.
+	begin func(mem memory.Allocator) (column, func(g *graph.Graph, row int))
 }
 
 // tensor is an output of fixed size. write sets all values of a row.
 func tensor[T record.Value](name string, shape []int, channels []record.Channel, write func(g *graph.Graph, out []T)) output {
-	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
+	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) (column, func(*graph.Graph, int)) {
 		b := record.NewFixed[T](mem, size(shape))
-		return column{name, func(g *graph.Graph, _ int) { write(g, b.Extend(1)) }, b.Finish, b.Release}
+		return b, func(g *graph.Graph, _ int) { write(g, b.Extend(1)) }
 	}}
 }
 
 // written is an output of fixed size whose values fields writes through builder.
 func written[T record.Value](name string, shape []int, channels []record.Channel, builder **record.Fixed[T]) output {
-	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
-		b := record.NewFixed[T](mem, size(shape))
-		*builder = b
-		return column{name, nil, b.Finish, b.Release}
+	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) (column, func(*graph.Graph, int)) {
+		*builder = record.NewFixed[T](mem, size(shape))
+		return *builder, nil
 	}}
 }
 
@@ -96,9 +88,9 @@ func size(shape []int) int {
 
 // sparse is the output of the sparse attributes of the members.
 func (z *normalizer) sparse() output {
-	return output{record.SparseField(record.NodesSparse, []int{z.w, z.K}, z.layout.NodeSparse), func(mem memory.Allocator) column {
+	return output{record.SparseField(record.NodesSparse, []int{z.w, z.K}, z.layout.NodeSparse), func(mem memory.Allocator) (column, func(*graph.Graph, int)) {
 		b := record.NewNested[int32](mem)
-		return column{record.NodesSparse, func(g *graph.Graph, _ int) {
+		return b, func(g *graph.Graph, _ int) {
 			for _, v := range z.field {
 				var set []int32
 				if v >= 0 {
@@ -107,15 +99,15 @@ func (z *normalizer) sparse() output {
 				b.Append(set)
 			}
 			b.EndRow()
-		}, func(int) arrow.Array { return b.Finish() }, b.Release}
+		}
 	}}
 }
 
 // targets is the output of the classes of the roots, -1 for zero fields.
 func (z *normalizer) targets() output {
-	return output{record.ClassesField(record.RootTarget, []int{z.w}, z.layout.NodeClasses), func(mem memory.Allocator) column {
+	return output{record.ClassesField(record.RootTarget, []int{z.w}, z.layout.NodeClasses), func(mem memory.Allocator) (column, func(*graph.Graph, int)) {
 		b := record.NewLists[int32](mem)
-		return column{record.RootTarget, func(*graph.Graph, int) {
+		return b, func(*graph.Graph, int) {
 			out := b.Grow(z.w)
 			for i, root := range z.hoods.root {
 				out[i] = -1
@@ -123,18 +115,16 @@ func (z *normalizer) targets() output {
 					out[i] = z.class(root)
 				}
 			}
-		}, func(int) arrow.Array { return b.Finish() }, b.Release}
+		}
 	}}
 }
 
 // idsOf is an output of the ids of nodes: 0, or the empty string, for -1.
 func (z *normalizer) idsOf(name string, shape []int, nodes func() []int32) output {
 	kind := z.layout.NodeIDs
-	return output{record.IDsField(name, shape, kind), func(mem memory.Allocator) column {
+	return output{record.IDsField(name, shape, kind), func(mem memory.Allocator) (column, func(*graph.Graph, int)) {
 		b := record.NewIDs(mem, kind)
-		return column{name, func(_ *graph.Graph, row int) {
-			b.AppendOf(z.now.graphs.Row(row).NodeID, nodes())
-		}, func(int) arrow.Array { return b.Finish() }, b.Release}
+		return b, func(_ *graph.Graph, row int) { b.AppendOf(z.now.graphs.Row(row).NodeID, nodes()) }
 	}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -71,11 +72,13 @@ func (s Propagate) Open(in *arrow.Schema) (flow.Stage, error) {
 	if s.Sparse {
 		out = append(out, record.NodeSparse)
 	}
-	schema, err := record.Extend(record.Without(in, out...), record.ChannelsField[float32](record.NodeAttr, channels))
+	schema, err := record.Replace(in, out, record.ChannelsField[float32](record.NodeAttr, channels))
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, &propagator{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &propagator{s, newListColumn[float32](mem, record.NodeAttr, bound), len(channels)}
+	}), nil
 }
 
 // propagator is one worker of a running Propagate.
@@ -85,14 +88,11 @@ type propagator struct {
 	width int // number of output channels
 }
 
-func (s *propagator) Fork() rowBuilder { return &propagator{s.Propagate, s.Again(), s.width} }
-
 // alone is the largest size of a tensor that one goroutine computes.
 const alone = 1 << 20
 
 func (s *propagator) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	s.Graphs.At(row, &g)
+	g := s.graph(row)
 	n := g.N()
 	if n > math.MaxInt32/s.width {
 		return fmt.Errorf("%d channels of %d nodes are more than %d numbers, which is the most of a graph", s.width, n, math.MaxInt32)
@@ -102,7 +102,7 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 		walk.Workers = 1
 	}
 	x := make([]float32, n*s.width)
-	ids := s.Graphs.Row(row).NodeID
+	ids := s.now.graphs.Row(row).NodeID
 	if err := s.dense(ctx, &g, ids, x); err != nil {
 		return err
 	}

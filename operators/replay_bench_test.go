@@ -34,7 +34,7 @@ func BenchmarkReplay(b *testing.B) {
 				ids.Append(int64(r*rows + i/width))
 			}
 		}
-		cols := []arrow.Array{ids.Finish(), cells.Finish(rows)}
+		cols := []arrow.Array{ids.Finish(), cells.Finish()}
 		recs = append(recs, array.NewRecord(schema, cols, rows))
 	}
 	play := func(r operators.Replay) time.Duration {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -37,35 +38,18 @@ func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, &rooter{r, newRootColumn(bound)}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &rooter{r, newListColumn[int32](mem, record.Roots, bound)}
+	}), nil
 }
 
 type rooter struct {
 	Roots
-	rootColumn
-}
-
-// rootColumn builds the column roots and shares the view of the graphs.
-type rootColumn struct {
 	listColumn[int32]
-	now recordView
 }
-
-func newRootColumn(bound *record.Binding) rootColumn {
-	return rootColumn{listColumn: listColumn[int32]{Name: record.Roots, Bound: bound}}
-}
-
-func (c *rootColumn) receive(*recordView) {}
-
-func (c *rootColumn) pass() *recordView {
-	c.now.graphs = c.Graphs
-	return &c.now
-}
-
-func (r *rooter) Fork() rowBuilder { return &rooter{r.Roots, newRootColumn(r.Bound)} }
 
 func (r *rooter) Row(_ context.Context, row int) error {
-	if err := checkRoots(r.Nodes, r.Graphs.Nodes(row)); err != nil {
+	if err := checkRoots(r.Nodes, r.now.graphs.Nodes(row)); err != nil {
 		return err
 	}
 	r.Lists.Append(r.Nodes)

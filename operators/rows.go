@@ -3,46 +3,78 @@ package operators
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
 // rowBuilder is the part of an operator that handles each row by itself, for one worker. It
 // converts between Arrow columns and slices. stageOfRows adds workers, cancellation, refused rows, and
-// the columns that pass unchanged.
+// the columns that pass unchanged. A builder embeds columns, which has Finish and Release.
 type rowBuilder interface {
 	// Begin is called before the rows of a record. It borrows the record until the last row: a
 	// slice that is kept longer has the values of another record (SANFLOW_MEM=poison finds such a
-	// use; see package flow). Results are allocated in mem.
-	Begin(mem memory.Allocator, rec arrow.Record) error
+	// use; see package flow).
+	Begin(rec arrow.Record) error
 	// Row appends the results of a row to all columns, or appends nothing and returns an error,
 	// which refuses the row. A long computation checks ctx and returns its error.
 	Row(ctx context.Context, row int) error
 	// Finish returns the columns of the rows since its last call, by name. The caller owns them and
 	// uses the map before the next call.
-	Finish(rows int) map[string]arrow.Array
-	// Release frees the rows since the last Finish. It is called once at the end of the run,
-	// possibly before the first Begin.
+	Finish() map[string]arrow.Array
+	// Release frees the rows since the last Finish. It is called once at the end of the run.
 	Release()
-	// Fork returns a builder for another worker, with memory of its own.
-	Fork() rowBuilder
+	// replacesGraphs reports whether a column of graphs is among those of Finish.
+	replacesGraphs() bool
 }
 
-// finished is the map that Finish returns, reused for all records.
-type finished map[string]arrow.Array
+// columns are the columns that a rowBuilder makes, by name.
+type columns struct {
+	list []namedColumn
+	made map[string]arrow.Array // result of Finish, reused for all records
+}
 
-// put stores a column in place of that of the last record.
-func (f *finished) put(name string, column arrow.Array) map[string]arrow.Array {
-	if *f == nil {
-		*f = finished{}
+type namedColumn struct {
+	name string
+	column
+}
+
+// column is a builder of package record.
+type column interface {
+	Finish() arrow.Array
+	Release()
+}
+
+// addColumn adds a column without rows to c and returns it.
+func addColumn[C column](c *columns, name string, empty C) C {
+	c.list = append(c.list, namedColumn{name, empty})
+	return empty
+}
+
+func (c *columns) Finish() map[string]arrow.Array {
+	if c.made == nil {
+		c.made = map[string]arrow.Array{}
 	}
-	(*f)[name] = column
-	return *f
+	for _, one := range c.list {
+		c.made[one.name] = one.Finish()
+	}
+	return c.made
+}
+
+func (c *columns) Release() {
+	for _, one := range c.list {
+		one.Release()
+	}
+}
+
+func (c *columns) replacesGraphs() bool {
+	return slices.ContainsFunc(c.list, func(one namedColumn) bool { return slices.Contains(graphColumns, one.name) })
 }
 
 // noter is a rowBuilder with counts for the statistics of the run.
@@ -51,32 +83,44 @@ type noter interface {
 	notes(note func(event string, n int64))
 }
 
-// stageOfRows returns a stage that runs b, in several workers if the pipeline has them. schema is
-// the output schema. It may have the columns that Finish returns and columns of the input,
+// stageOfRows returns a stage that runs the builders of begin, one for each worker. begin is called at the first record and
+// allocates columns in mem. schema is the output schema. It may have the columns that Finish returns and columns of the input,
 // which are shared and not copied.
-func stageOfRows(schema *arrow.Schema, b rowBuilder) flow.Stage { return &rowStage{schema, b} }
+func stageOfRows(schema *arrow.Schema, begin func(mem memory.Allocator) rowBuilder) flow.Stage {
+	return &rowStage{schema: schema, begin: begin}
+}
 
 type rowStage struct {
 	schema *arrow.Schema
-	b      rowBuilder
+	begin  func(mem memory.Allocator) rowBuilder
+	b      rowBuilder // nil before the first record
+	passer viewPasser // b, unless it has no view of graphs or changes them
 }
 
 func (s *rowStage) Schema() *arrow.Schema { return s.schema }
 
-func (s *rowStage) Fork() flow.Stage { return &rowStage{s.schema, s.b.Fork()} }
+func (s *rowStage) Fork() flow.Stage { return &rowStage{schema: s.schema, begin: s.begin} }
 
 func (s *rowStage) Close() error {
-	s.b.Release()
+	if s.b != nil {
+		s.b.Release()
+	}
 	return nil
 }
 
 // Process emits one record, or one for each run of rows between refused ones.
 func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
+	if s.b == nil {
+		s.b = s.begin(out.Allocator())
+		if !s.b.replacesGraphs() {
+			s.passer, _ = s.b.(viewPasser)
+		}
+	}
 	if b, ok := s.b.(viewPasser); ok {
 		v, _ := out.Shared().(*recordView)
 		b.receive(v)
 	}
-	if err := s.b.Begin(out.Allocator(), rec); err != nil {
+	if err := s.b.Begin(rec); err != nil {
 		var bad *record.RowError
 		if errors.As(err, &bad) { // flow adds the graph to the error
 			out.Row(bad.Row)
@@ -121,52 +165,28 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	if end-start < int(rec.NumRows()) {
 		rec = rec.NewSlice(int64(start), int64(end))
 		defer rec.Release()
-	} else if b, ok := s.b.(viewPasser); ok {
+	} else if s.passer != nil {
 		defer out.Share(nil)
-		out.Share(b.pass())
+		out.Share(s.passer.pass())
 	}
-	made, err := record.Project(s.schema, rec, s.b.Finish(end-start))
+	made, err := record.Project(s.schema, rec, s.b.Finish())
 	if err != nil {
 		return err
 	}
 	return out.Emit(made)
 }
 
-// listColumn is the common part of a rowBuilder that reads graphs and makes one column of lists. A
-// type that embeds it adds Row and Fork.
+// listColumn is the common part of a rowBuilder that reads graphs and makes one column of lists.
 type listColumn[T record.Value] struct {
-	Name   string          // name of the column
-	Bound  *record.Binding // binding of the input schema
-	Graphs *record.Graphs  // graphs of the current record
-	Lists  *record.Lists[T]
-
-	finished finished
+	columns
+	viewer
+	Lists *record.Lists[T]
 }
 
-// Again returns a listColumn for another worker.
-func (c *listColumn[T]) Again() listColumn[T] { return listColumn[T]{Name: c.Name, Bound: c.Bound} }
-
-// Begin implements rowBuilder.
-func (c *listColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) error {
-	if c.Lists == nil {
-		c.Lists = record.NewLists[T](mem)
-	}
-	if c.Graphs == nil {
-		c.Graphs = new(record.Graphs)
-	}
-	return c.Bound.ViewInto(c.Graphs, rec)
-}
-
-// Finish implements rowBuilder.
-func (c *listColumn[T]) Finish(int) map[string]arrow.Array {
-	return c.finished.put(c.Name, c.Lists.Finish())
-}
-
-// Release implements rowBuilder.
-func (c *listColumn[T]) Release() {
-	if c.Lists != nil {
-		c.Lists.Release()
-	}
+func newListColumn[T record.Value](mem memory.Allocator, name string, bound *record.Binding) (c listColumn[T]) {
+	c.bound = bound
+	c.Lists = addColumn(&c.columns, name, record.NewLists[T](mem))
+	return c
 }
 
 // recordView is what a row stage knows about a record and passes to the next row stage on the same
@@ -180,13 +200,13 @@ type recordView struct {
 	bound     int
 }
 
-// viewPasser is a rowBuilder that passes its view on. It leaves the columns of graphs unchanged.
+// viewPasser is a rowBuilder that passes its view on, unless it changes the columns of graphs.
 type viewPasser interface {
 	receive(v *recordView) // called before Begin with the view of the stage before, or nil
 	pass() *recordView     // called after the rows of a record
 }
 
-// viewer is the part of a viewPasser that has the checked view of the graphs of the current record.
+// viewer is the part of a rowBuilder that has the checked view of the graphs of the current record.
 type viewer struct {
 	bound *record.Binding
 	from  *recordView
@@ -198,14 +218,20 @@ func (v *viewer) receive(from *recordView) { v.from = from }
 
 func (v *viewer) pass() *recordView { return &v.now }
 
-// view takes the checked view of rec from the stage before, or checks rec if there is none.
-func (v *viewer) view(rec arrow.Record) error {
+// Begin takes the checked view of rec from the stage before, or checks rec if there is none.
+func (v *viewer) Begin(rec arrow.Record) error {
 	v.now = recordView{graphs: &v.own}
 	if v.from != nil {
 		v.now.graphs = v.from.graphs
 		return nil
 	}
 	return v.bound.ViewInto(&v.own, rec)
+}
+
+// graph returns the graph of a row.
+func (v *viewer) graph(row int) (g graph.Graph) {
+	v.now.graphs.At(row, &g)
+	return g
 }
 
 // sharedIndex returns the graph that the stage before has indexed, if its index has that direction

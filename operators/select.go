@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -75,7 +76,9 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(schema, &selector{Select: s, rootColumn: newRootColumn(bound)}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &selector{Select: s, listColumn: newListColumn[int32](mem, record.Roots, bound)}
+	}), nil
 }
 
 // maxWidth keeps w·k·k below 2³¹.
@@ -83,17 +86,12 @@ const maxWidth = 1 << 20
 
 type selector struct {
 	Select
-	rootColumn
+	listColumn[int32]
 	labels labels
 }
 
-func (s *selector) Fork() rowBuilder {
-	return &selector{Select: s.Select, rootColumn: newRootColumn(s.Bound)}
-}
-
 func (s *selector) Row(ctx context.Context, row int) error {
-	var g graph.Graph
-	s.Graphs.At(row, &g)
+	g := s.graph(row)
 	order, err := s.order(ctx, &g)
 	if err != nil {
 		return err

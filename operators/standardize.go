@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -42,13 +41,14 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if !in.HasField(record.Members) || !in.HasField(record.Nodes) && !in.HasField(record.Edges) {
 		return nil, fmt.Errorf("there are no columns %q and %q, nor graphs with %q: put Normalize before Standardize", record.Nodes, record.Members, record.NodeAttr)
 	}
-	st, schema := &standardizer{Standardize: s}, in
+	var nodes, edges scaledTensor
+	schema := in
 	for _, c := range []struct {
 		name    string
 		members int // nodes of a field that a cell describes
 		missing []int
 		to      *scaledTensor
-	}{{record.Nodes, 1, s.Missing, &st.nodes}, {record.Edges, 2, s.EdgeMissing, &st.edges}} {
+	}{{record.Nodes, 1, s.Missing, &nodes}, {record.Edges, 2, s.EdgeMissing, &edges}} {
 		var shape []int
 		var channels []record.Channel
 		if err := cmp.Or(record.Meta(in, c.name, record.MetaShape, &shape), record.Meta(in, c.name, record.MetaChannels, &channels)); err != nil {
@@ -83,7 +83,15 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 			}
 		}
 	}
-	return stageOfRows(schema, st), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		st := &standardizer{Standardize: s, nodes: nodes, edges: edges}
+		for _, t := range []*scaledTensor{&st.nodes, &st.edges} {
+			if t.name != "" {
+				t.out = addColumn(&st.columns, t.name, record.NewFixed[float32](mem, t.cells*(t.in+len(t.missing))))
+			}
+		}
+		return st
+	}), nil
 }
 
 // ofGraphs opens the operator for the continuous attributes of the nodes of graphs.
@@ -101,7 +109,9 @@ func (s Standardize) ofGraphs(in *arrow.Schema) (flow.Stage, error) {
 			return nil, err
 		}
 	}
-	return stageOfRows(schema, &attrStandardizer{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
+	return stageOfRows(schema, func(mem memory.Allocator) rowBuilder {
+		return &attrStandardizer{s, newListColumn[float32](mem, record.NodeAttr, bound)}
+	}), nil
 }
 
 // withMissing returns channels followed by an indicator channel for each of missing.
@@ -154,11 +164,8 @@ type attrStandardizer struct {
 	listColumn[float32]
 }
 
-func (s *attrStandardizer) Fork() rowBuilder { return &attrStandardizer{s.Standardize, s.Again()} }
-
 func (s *attrStandardizer) Row(_ context.Context, row int) error {
-	var g graph.Graph
-	s.Graphs.At(row, &g)
+	g := s.graph(row)
 	c, wide := len(s.Mean), len(s.Mean)+len(s.Missing)
 	out := s.Lists.Grow(g.N() * wide)
 	for v := range g.N() {
@@ -273,6 +280,7 @@ func missingIn(recs []arrow.Record, name string) (channels []int, err error) {
 // standardizer is one worker of a running Standardize, after Normalize.
 type standardizer struct {
 	Standardize
+	columns
 	members      []int32
 	nodes, edges scaledTensor
 }
@@ -286,16 +294,9 @@ type scaledTensor struct {
 	out       *record.Fixed[float32]
 }
 
-func (t *scaledTensor) again() scaledTensor {
-	return scaledTensor{name: t.name, cells: t.cells, in: t.in, missing: t.missing}
-}
-
-func (t *scaledTensor) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (t *scaledTensor) begin(rec arrow.Record) (err error) {
 	if t.name == "" {
 		return nil
-	}
-	if t.out == nil {
-		t.out = record.NewFixed[float32](mem, t.cells*(t.in+len(t.missing)))
 	}
 	t.values, _, err = record.FixedValues[float32](rec, t.name)
 	return err
@@ -313,13 +314,9 @@ func (t *scaledTensor) row(row int, do func(cell int, in, out []float32)) {
 	}
 }
 
-func (s *standardizer) Fork() rowBuilder {
-	return &standardizer{Standardize: s.Standardize, nodes: s.nodes.again(), edges: s.edges.again()}
-}
-
-func (s *standardizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (s *standardizer) Begin(rec arrow.Record) (err error) {
 	s.members, _, err = record.FixedValues[int32](rec, record.Members)
-	return cmp.Or(err, s.nodes.begin(mem, rec), s.edges.begin(mem, rec))
+	return cmp.Or(err, s.nodes.begin(rec), s.edges.begin(rec))
 }
 
 func (s *standardizer) Row(_ context.Context, row int) error {
@@ -337,22 +334,4 @@ func (s *standardizer) Row(_ context.Context, row int) error {
 		mark(in, out[len(in):], s.EdgeMissing)
 	})
 	return nil
-}
-
-func (s *standardizer) Finish(rows int) map[string]arrow.Array {
-	columns := map[string]arrow.Array{}
-	for _, t := range []*scaledTensor{&s.nodes, &s.edges} {
-		if t.name != "" {
-			columns[t.name] = t.out.Finish(rows)
-		}
-	}
-	return columns
-}
-
-func (s *standardizer) Release() {
-	for _, t := range []*scaledTensor{&s.nodes, &s.edges} {
-		if t.out != nil {
-			t.out.Release()
-		}
-	}
 }

@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -19,13 +20,12 @@ const metaMasked = "masked"
 
 // mapWords returns the stage of an Expect whose layouts agree.
 func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error) {
-	m := &wordMapper{}
-	var err error
-	if m.bound, err = record.Bind(in); err != nil {
+	bound, err := record.Bind(in)
+	if err != nil {
 		return nil, err
 	}
-	fields := make([]arrow.Field, in.NumFields())
-	copy(fields, in.Fields())
+	fields := slices.Clone(in.Fields())
+	var cols []mappedWords
 	for _, c := range []struct {
 		name      string
 		got, want []record.Channel
@@ -42,13 +42,21 @@ func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error
 			col.masked = true
 		}
 		fields[at] = record.ChannelsField[int32](c.name, c.want)
-		m.cols = append(m.cols, col)
+		cols = append(cols, col)
 	}
-	if len(m.cols) == 0 {
+	if len(cols) == 0 {
 		return passing{in}, nil
 	}
 	meta := in.Metadata()
-	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
+	return stageOfRows(arrow.NewSchema(fields, &meta), func(mem memory.Allocator) rowBuilder {
+		m := &wordMapper{viewer: viewer{bound: bound}, cols: slices.Clone(cols)}
+		for i, c := range m.cols {
+			if c.moved {
+				m.cols[i].out = addColumn(&m.columns, c.name, record.NewLists[int32](mem))
+			}
+		}
+		return m
+	}), nil
 }
 
 // mappedWords is a column of indices, at least one channel of which has words.
@@ -83,34 +91,15 @@ func (c *mappedWords) add(got, want record.Channel) {
 
 // wordMapper is one worker of a running Expect with words.
 type wordMapper struct {
-	bound    *record.Binding
-	graphs   record.Graphs // graphs of the current record
-	cols     []mappedWords
-	count    int64
-	noted    bool
-	finished finished
-}
-
-func (m *wordMapper) Fork() rowBuilder {
-	f := &wordMapper{bound: m.bound, cols: append([]mappedWords(nil), m.cols...)}
-	for i := range f.cols {
-		f.cols[i].out = nil
-	}
-	return f
-}
-
-func (m *wordMapper) Begin(mem memory.Allocator, rec arrow.Record) error {
-	for i := range m.cols {
-		if c := &m.cols[i]; c.moved && c.out == nil {
-			c.out = record.NewLists[int32](mem)
-		}
-	}
-	return m.bound.ViewInto(&m.graphs, rec)
+	columns
+	viewer
+	cols  []mappedWords
+	count int64
+	noted bool
 }
 
 func (m *wordMapper) Row(_ context.Context, row int) error {
-	var g graph.Graph
-	m.graphs.At(row, &g)
+	g := m.graph(row)
 	count := int64(0)
 	for i := range m.cols {
 		c := &m.cols[i]
@@ -172,26 +161,6 @@ func (c *mappedWords) move(values []int32, to *record.Lists[int32]) {
 		}
 		for i := a; i < len(out); i += d {
 			out[i] = table[out[i]]
-		}
-	}
-}
-
-func (m *wordMapper) Finish(int) map[string]arrow.Array {
-	if m.finished == nil {
-		m.finished = finished{}
-	}
-	for i := range m.cols {
-		if c := &m.cols[i]; c.moved {
-			m.finished.put(c.name, c.out.Finish())
-		}
-	}
-	return m.finished
-}
-
-func (m *wordMapper) Release() {
-	for _, c := range m.cols {
-		if c.out != nil {
-			c.out.Release()
 		}
 	}
 }

@@ -50,7 +50,7 @@ func numberedRows(t *testing.T, mem memory.Allocator, n int) flow.Records {
 		if err != nil {
 			t.Fatal(err)
 		}
-		with, err := record.Project(schema, rec, map[string]arrow.Array{record.RowColumns: columns.Finish(int(rec.NumRows()))})
+		with, err := record.Project(schema, rec, map[string]arrow.Array{record.RowColumns: columns.Finish()})
 		rec.Release()
 		if err != nil {
 			t.Fatal(err)

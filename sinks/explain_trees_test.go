@@ -50,7 +50,7 @@ func (s sizer) Process(rec arrow.Record, out *flow.Out) error {
 			x[1] = float32(math.NaN())
 		}
 	}
-	with, err := record.Project(s.schema, rec, map[string]arrow.Array{record.RowColumns: columns.Finish(graphs.Len())})
+	with, err := record.Project(s.schema, rec, map[string]arrow.Array{record.RowColumns: columns.Finish()})
 	if err != nil {
 		return err
 	}

@@ -280,6 +280,7 @@ func (b *Nested[T]) Release() {
 // Fixed builds a column of width values per row: one row of a tensor.
 type Fixed[T Value] struct {
 	width int
+	rows  int
 	t     arrow.DataType // set by the first Finish
 	v     values[T]
 }
@@ -291,31 +292,41 @@ func NewFixed[T Value](mem memory.Allocator, width int) *Fixed[T] {
 
 // Grow adds rows of zeros and returns them, (rows, width) row-major, for
 // writing, which must happen before the next call to b.
-func (b *Fixed[T]) Grow(rows int) []T { return b.v.grow(rows * b.width) }
+func (b *Fixed[T]) Grow(rows int) []T {
+	b.rows += rows
+	return b.v.grow(rows * b.width)
+}
 
 // Extend is Grow without the zeros: the rows have arbitrary contents, and the
 // caller writes all of them.
-func (b *Fixed[T]) Extend(rows int) []T { return b.v.extend(rows * b.width) }
+func (b *Fixed[T]) Extend(rows int) []T {
+	b.rows += rows
+	return b.v.extend(rows * b.width)
+}
 
 // Shrink drops that many rows at the end.
-func (b *Fixed[T]) Shrink(rows int) { b.v.n -= rows * b.width }
+func (b *Fixed[T]) Shrink(rows int) {
+	b.rows -= rows
+	b.v.n -= rows * b.width
+}
 
-// Finish returns the column of the given number of rows, which the caller
-// owns, and empties b.
-func (b *Fixed[T]) Finish(rows int) arrow.Array {
+// Finish returns the column, which the caller owns, and empties b.
+func (b *Fixed[T]) Finish() arrow.Array {
 	if b.t == nil {
 		b.t = fixedType[T](b.width)
 	}
-	if b.v.n != rows*b.width {
-		panic(fmt.Sprintf("record: fixed-size column has %d values, want %d rows × %d", b.v.n, rows, b.width))
-	}
 	child := b.v.finish()
 	defer child.Release()
+	rows := b.rows
+	b.rows = 0
 	return makeArray(array.NewData(b.t, rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
 }
 
 // Release frees the values since the last Finish.
-func (b *Fixed[T]) Release() { b.v.release() }
+func (b *Fixed[T]) Release() {
+	b.rows = 0
+	b.v.release()
+}
 
 // listTypes and nestedTypes are allocated once, since comparing a type with itself is fast and
 // every record compares the type of each column.

@@ -223,3 +223,34 @@ func span(ends []int32, row, values int) (from, to int, err error) {
 	}
 	return from, to, nil
 }
+
+// Split returns a column of lists of type t whose rows are the w equal parts of each row of a column. The values are shared.
+// t is the type of the column, with a w-th of the length where that is fixed. The caller owns the result. A row of w parts
+// that differ in length is an error; the parts are for Take, which checks their values.
+func Split(rec arrow.Record, name string, w int, t arrow.DataType) (arrow.Array, error) {
+	return view(rec, name, func(col array.ListLike) (arrow.Array, error) {
+		data, rows := col.Data(), col.Len()*w
+		buffers, offset := []*memory.Buffer{nil}, data.Offset()*w
+		if list, ok := col.(*array.List); ok {
+			ends, err := offsetsOf(list)
+			if err != nil {
+				return nil, err
+			}
+			parts := append(make([]int32, 0, rows+1), ends[0])
+			for row := range col.Len() {
+				from, to, err := span(ends, row, list.ListValues().Len())
+				if err == nil && (to-from)%w != 0 {
+					err = fmt.Errorf("row %d has %d values, want %d equal parts", row, to-from, w)
+				}
+				if err != nil {
+					return nil, err
+				}
+				for i := range w {
+					parts = append(parts, int32(from+(i+1)*(to-from)/w))
+				}
+			}
+			buffers, offset = append(buffers, lent(parts)), 0
+		}
+		return makeArray(array.NewData(t, rows, buffers, data.Children(), 0, offset)), nil
+	})
+}

@@ -59,7 +59,7 @@ func addAll[T record.Value](mem memory.Allocator, name string, lengths []int, ne
 	add(name, flat.Finish())
 	add("list of "+name, lists.Finish())
 	add("list of lists of "+name, nested.Finish())
-	add("three "+name, fixed.Finish(len(lengths)))
+	add("three "+name, fixed.Finish())
 }
 
 // TestTake compares with picking the rows from the texts of all rows.
@@ -216,7 +216,7 @@ func TestTakeOutside(t *testing.T) {
 	recs := flowtest.Sample(memory.DefaultAllocator)
 	fixed := record.NewFixed[int32](memory.DefaultAllocator, 2)
 	copy(fixed.Grow(1), []int32{1, 2})
-	col := fixed.Finish(1)
+	col := fixed.Finish()
 	wide := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "x", Type: col.DataType()}}, nil), []arrow.Array{col}, 1)
 	for _, c := range []struct {
 		recs []arrow.Record

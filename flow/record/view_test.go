@@ -44,7 +44,7 @@ func TestSlicedViews(t *testing.T) {
 		copy(fixed.Grow(1), []int64{int64(i), int64(-i)})
 	}
 	rec := recordOf(map[string]arrow.Array{
-		"flat": flat.Finish(), "lists": lists.Finish(), "nested": nested.Finish(), "fixed": fixed.Finish(rows),
+		"flat": flat.Finish(), "lists": lists.Finish(), "nested": nested.Finish(), "fixed": fixed.Finish(),
 	})
 	defer rec.Release()
 	for from := int64(0); from <= rows; from++ {

@@ -56,7 +56,7 @@ func build[T record.Value](mem memory.Allocator, d Data, t arrow.DataType, rows 
 		}
 		b := record.NewFixed[T](mem, width)
 		copy(b.Extend(rows), v)
-		return b.Finish(rows), nil
+		return b.Finish(), nil
 	case *arrow.ListType:
 		if t.Elem().ID() != arrow.LIST {
 			b := record.NewLists[T](mem)

@@ -689,5 +689,5 @@ func (h *History) columnsOf(mem memory.Allocator, rows []int32) arrow.Array {
 	for i, r := range rows {
 		h.values(r, dst[i*n:][:n])
 	}
-	return c.Finish(len(rows))
+	return c.Finish()
 }

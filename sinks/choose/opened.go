@@ -125,7 +125,7 @@ func (o *opened) record(q *Question) (arrow.Record, error) {
 	if o.schema.HasField(record.RowColumns) {
 		numbers := record.NewFixed[float32](memory.DefaultAllocator, len(q.row))
 		copy(numbers.Extend(1), q.row)
-		columns[record.RowColumns] = numbers.Finish(1)
+		columns[record.RowColumns] = numbers.Finish()
 	}
 	return record.Project(o.schema, rec, columns)
 }

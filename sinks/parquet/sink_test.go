@@ -73,7 +73,7 @@ func large(mem memory.Allocator, n int) arrow.Record {
 			row[j] = int64(i) << 40
 		}
 	}
-	cols := []arrow.Array{flat.Finish(), lists.Finish(), nested.Finish(), fixed.Finish(5)}
+	cols := []arrow.Array{flat.Finish(), lists.Finish(), nested.Finish(), fixed.Finish()}
 	var fields []arrow.Field
 	for i, c := range cols {
 		fields = append(fields, arrow.Field{Name: fmt.Sprint("c", i), Type: c.DataType()})
