@@ -25,7 +25,9 @@ const (
 
 // errOddLine is returned for a line that edgeScan does not parse. The tables are then read again line by
 // line.
-var errOddLine = errors.New("a line that is no edge between two numbers from 0 to 2 147 483 647")
+var errOddLine error = &again{
+	errors.New("a line that is no edge between two numbers from 0 to 2 147 483 647"), func(known *shown) { known.odd = true },
+}
 
 // edgeScan parses the rest of an edge list in parallel. One goroutine reads the text and cuts it at line ends, the
 // others parse the pieces. The order of edges is arbitrary.

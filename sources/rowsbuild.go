@@ -108,7 +108,7 @@ func (b *rowBuild) open() error {
 		t.use(&t.time, s.Time, tableField{use: "time of a row", kind: timeField})
 		t.use(&class, s.Class, tableField{use: "class of a row", kind: wordField})
 		t.use(&value, s.Value, tableField{use: "value of a row", kind: numberField})
-		t.use(&t.part, s.Part, tableField{use: "part of a row", kind: wordField, most: partWords})
+		t.use(&t.part, s.Part, tableField{use: "part of a row", kind: wordField, part: true})
 		if err := t.attributes(&b.attrs, nil, "row", "", s.Attributes, s.Ignore, s.Types); err != nil {
 			return err
 		}
@@ -451,7 +451,7 @@ func (b *rowBuild) ids() error {
 }
 
 // values builds the attributes, classes, numbers and subsets of nodes.
-func (b *rowBuild) values() (err error) {
+func (b *rowBuild) values() error {
 	s, g := b.set, b.set.Graph
 	nodes := g.N()
 	all := tableChannels{slices.Concat(b.attrs.words, b.ofKeys.words), slices.Concat(b.attrs.numbers, b.ofKeys.numbers)}
@@ -507,8 +507,8 @@ func (b *rowBuild) values() (err error) {
 	for _, t := range b.tables {
 		parts = append(parts, t.part)
 	}
-	s.Split, err = subsetsOf(parts, of)
-	return err
+	s.Split = subsetsOf(of, parts...)
+	return nil
 }
 
 // report collects the notes and column descriptions.

@@ -56,10 +56,10 @@ type Seq struct {
 
 // String describes the source, for the plan of a pipeline.
 func (s Seq) String() string {
-	if s.Chan != nil {
-		return "Seq(channel)"
+	if s.Iter != nil {
+		return "Seq(iterator)"
 	}
-	return "Seq(iterator)"
+	return "Seq(channel)"
 }
 
 // Open checks the settings. It waits for nothing.
@@ -74,13 +74,14 @@ func (s Seq) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) 
 	r := &seqReader{seq: s, build: record.NewBuilder(mem, s.Layout)}
 	if s.Iter != nil {
 		r.pump = startPump(s.Iter)
+		r.seq.Chan = r.pump.items
 	}
 	return r, nil
 }
 
 type seqReader struct {
 	seq   Seq
-	pump  *pump // nil without Iter
+	pump  *pump // sends the graphs of Iter to seq.Chan; nil without Iter
 	build *record.Builder
 	ahead *Item // did not fit the last record
 	count int64
@@ -123,21 +124,15 @@ func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item
 		it, r.ahead = *r.ahead, nil
 		return it, true, nil
 	}
-	var pumped <-chan Item
-	if r.pump != nil {
-		pumped = r.pump.items
-	}
 	if late != nil && r.seq.MaxWait < 0 {
 		select {
 		case it, ok = <-r.seq.Chan:
-		case it, ok = <-pumped:
 		default:
 			return it, false, nil
 		}
 	} else {
 		select {
 		case it, ok = <-r.seq.Chan:
-		case it, ok = <-pumped:
 		case <-late:
 			return it, false, nil
 		case <-ctx.Done():

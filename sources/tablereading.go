@@ -38,28 +38,34 @@ func (b *tableReading) start(ctx context.Context, memory int64, missing []string
 	b.Left, b.Most = most, most
 }
 
-// reread repeats read while it reveals types or offsets that require another reading. Tables that can be read
-// only once return the error.
-func reread[S any](ctx context.Context, tables []Table, before *shown, read func() (*S, error)) (*S, error) {
-	again := !slices.ContainsFunc(tables, func(t Table) bool { return !opensAgain(t) })
+// again is an error that tells of a fact about the tables. Another reading that knows the fact may succeed.
+type again struct {
+	error
+	learn func(known *shown)
+}
+
+// reread repeats read while it returns errors of type again. Tables that can be read only once return the error.
+func reread[S any](ctx context.Context, tables []Table, known *shown, read func() (*S, error)) (*S, error) {
+	once := slices.ContainsFunc(tables, func(t Table) bool { return !opensAgain(t) })
 	for {
 		set, err := read()
-		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
+		more := (*again)(nil)
 		switch {
 		case err == nil:
 			return set, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case err == errOddLine:
-			before.odd = true
-		case again && errors.As(err, &text):
-			before.texts = append(slices.Clip(before.texts), text.keys)
-		case again && errors.As(err, &offsets):
-			before.offsets = offsets.tables
-		default:
+		case once || !errors.As(err, &more):
 			return nil, err
 		}
+		more.learn(known)
 	}
+}
+
+// notInteger returns the error of an id that follows integer ids. The next reading has strings as ids.
+func (k *keys) notInteger(text []byte) error {
+	err := fmt.Errorf("%s, want an integer, as the rows before have, or declare the type of the column to be String", reading.Quote(text))
+	return &again{err, func(known *shown) { known.texts = append(slices.Clip(known.texts), k.kind) }}
 }
 
 // scan opens a table. If offsets is nil, the data decide the offsets.
@@ -129,20 +135,10 @@ func (b *tableReading) settle(sets ...*tableChannels) error {
 	return b.offsets()
 }
 
-// lateOffsets is the error that offsets were found after the numbers were converted. reread applies them.
-type lateOffsets struct {
-	tables []map[string]float64 // in the order of scans
-	first  *tableField
-}
-
-func (e *lateOffsets) Error() string {
-	s := e.first.span
-	return fmt.Sprintf("numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", s.low, s.high)
-}
-
-// offsets returns a lateOffsets error if a column needs an offset that is not set.
+// offsets returns an error if a column needs an offset that is not set. The next reading has the offsets.
 func (b *tableReading) offsets() error {
-	late := &lateOffsets{}
+	var first *tableField
+	var all []map[string]float64
 	for _, t := range b.scans {
 		offsets := t.offsets
 		if offsets == nil {
@@ -150,16 +146,17 @@ func (b *tableReading) offsets() error {
 			for _, f := range t.fields {
 				if x := f.span.offset(); x != 0 {
 					offsets[f.Name] = x
-					late.first = cmp.Or(late.first, f)
+					first = cmp.Or(first, f)
 				}
 			}
 		}
-		late.tables = append(late.tables, offsets)
+		all = append(all, offsets)
 	}
-	if late.first == nil {
+	if first == nil {
 		return nil
 	}
-	return &FileError{File: late.first.table, Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(late.first.Name)), late)}
+	err := fmt.Errorf("column %s: numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", reading.Quote([]byte(first.Name)), first.span.low, first.span.high)
+	return &FileError{File: first.table, Line: 0, Err: &again{err, func(known *shown) { known.offsets = all }}}
 }
 
 // report collects notes and column descriptions.
@@ -291,21 +288,17 @@ func (c *tableChannel) drop(all bool) {
 }
 
 // subsetsOf returns the subset of each global row by the part columns, or nil without such columns.
-func subsetsOf(fields []*tableField, rows []int32) (parts []Subset, err error) {
+func subsetsOf(rows []int32, fields ...*tableField) (parts []Subset) {
 	for _, f := range fields {
 		if f == nil {
 			continue
-		}
-		subset, err := f.subsets()
-		if err != nil {
-			return nil, err
 		}
 		if parts == nil {
 			parts = make([]Subset, len(rows))
 		}
 		for i, row := range rows {
-			parts[i] = max(parts[i], subset(row))
+			parts[i] = max(parts[i], f.subset(row))
 		}
 	}
-	return parts, nil
+	return parts
 }

@@ -499,7 +499,7 @@ func TestTablesValue(t *testing.T) {
 	}
 	for nodes, want := range map[string]string{
 		"id,y\na,1\nb,x\nc,2\n":                    `t.csv:3: row 2: column "y": "x", want a finite decimal number; -missing x reads it as missing`,
-		"id,y,part\na,1,train\nb,2,foo\nc,3,foo\n": `t.csv: row 2: column "part": "foo", want train, valid, val, test, or none`,
+		"id,y,part\na,1,train\nb,2,foo\nc,3,foo\n": `t.csv:3: row 2: column "part": "foo", want train, valid, val, test, or none`,
 	} {
 		part := ""
 		if strings.Contains(nodes, "part") {

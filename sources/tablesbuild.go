@@ -217,9 +217,7 @@ func (b *tableBuild) single() error {
 	if err := b.nodeValues(g, &it, of, true); err != nil {
 		return err
 	}
-	if b.set.Parts, err = subsetsOf([]*tableField{b.part}, of); err != nil {
-		return err
-	}
+	b.set.Parts = subsetsOf(of, b.part)
 	if b.set.Targets != nil {
 		b.set.Values = targetsOf(b.nodeTargets, of...)
 	}
@@ -405,29 +403,12 @@ func ParseSubset(text string) (p Subset, ok bool) {
 	return p, ok
 }
 
-// partWords bounds the distinct words of a part column: the valid ones, and one to report.
-const partWords = 6
-
-// subsets returns the function that maps rows to subsets.
-func (f *tableField) subsets() (func(row int32) Subset, error) {
-	all := make([]Subset, f.words.len())
-	for i := range int32(f.words.len()) {
-		p, ok := partNames[string(f.words.at(i))]
-		if !ok {
-			row := 0
-			for f.cats.At(row) != i {
-				row++
-			}
-			return nil, f.failAt(row, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(f.words.at(i))))
-		}
-		all[i] = p
+// subset returns the subset of a global row by a part column.
+func (f *tableField) subset(row int32) Subset {
+	if word := f.word(row); word >= 0 {
+		return f.subsets[word]
 	}
-	return func(row int32) Subset {
-		if word := f.word(row); word >= 0 {
-			return all[word]
-		}
-		return None
-	}, nil
+	return None
 }
 
 // many builds one graph per value of the graph column.
@@ -449,12 +430,6 @@ func (b *tableBuild) many() error {
 			b.set.Names = append(b.set.Names, string(b.names.texts.at(number)))
 		}
 	}
-	var subset func(row int32) Subset
-	if b.graphPart != nil {
-		if subset, err = b.graphPart.subsets(); err != nil {
-			return err
-		}
-	}
 	for place, number := range order {
 		if err := m.alive(); err != nil {
 			return err
@@ -467,8 +442,8 @@ func (b *tableBuild) many() error {
 			return err
 		}
 		b.set.Items = append(b.set.Items, it)
-		if subset != nil {
-			b.set.Parts = append(b.set.Parts, subset(b.rowOf[number]))
+		if b.graphPart != nil {
+			b.set.Parts = append(b.set.Parts, b.graphPart.subset(b.rowOf[number]))
 		}
 	}
 	b.set.Stats.EdgeCounts = m.csr.Counts

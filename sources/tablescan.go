@@ -85,15 +85,17 @@ type tableField struct {
 	kind  fieldKind
 	keys  *keys // dictionary of a key column
 
-	channel string // channel name
-	words   texts  // dictionary of words or classes
-	most    int    // bound of distinct words
-	mayMiss bool   // missing keys are allowed, and are -1
-	passing bool   // only batch is kept, not cats
-	missed  int64  // rows without a value
-	other   bool   // no setting names the column
-	ignored bool   // dropped, since its values name parts
-	space   string // id space, or ""
+	channel string   // channel name
+	words   texts    // dictionary of words or classes
+	most    int      // bound of distinct words
+	part    bool     // words name subsets
+	subsets []Subset // subset of each word of a part column
+	mayMiss bool     // missing keys are allowed, and are -1
+	passing bool     // only batch is kept, not cats
+	missed  int64    // rows without a value
+	other   bool     // no setting names the column
+	ignored bool     // dropped, since its values name parts
+	space   string   // id space, or ""
 	offset  float64
 	span    *span // range of the numbers before subtraction of the offset
 
@@ -570,9 +572,18 @@ func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error)
 		if dst[i], err = f.words.add(text); err != nil {
 			return i, err
 		}
-		if int(dst[i]) >= f.most {
+		if int(dst[i]) < f.most {
+			continue
+		}
+		if !f.part {
 			return i, fmt.Errorf("more than %d different words up to here; ignore the column", f.most)
 		}
+		subset, ok := ParseSubset(string(text))
+		if !ok {
+			return i, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
+		}
+		f.subsets = append(f.subsets, subset)
+		f.most = len(f.subsets)
 	}
 	return 0, nil
 }
@@ -641,7 +652,7 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 					if f.fixed {
 						return i, fmt.Errorf("%s, want an integer, as is declared", reading.Quote(text))
 					}
-					return i, &lateText{f.keys.kind, reading.Quote(text)}
+					return i, f.keys.notInteger(text)
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
 				return i, fmt.Errorf("%s, want an integer", text)

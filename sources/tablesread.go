@@ -104,16 +104,6 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	return reread(ctx, all, &s.earlier, func() (*TableSet, error) { return s.read(ctx) })
 }
 
-// lateText is the error of a non-integer id after integer ids. reread then reads ids as strings.
-type lateText struct {
-	keys keyKind
-	text string
-}
-
-func (e *lateText) Error() string {
-	return e.text + ", want an integer, as the rows before have, or declare the type of the column to be String"
-}
-
 // keyKind identifies a dictionary.
 type keyKind int8
 
@@ -239,7 +229,7 @@ func (b *tableBuild) chooseNodes() error {
 		t.use(&t.id, id, f)
 		t.use(&b.nodeGraph, t.Graph, tableField{use: "graph of a node"})
 		b.nodeTargets = append(b.nodeTargets, t.targets(t.Targets, t.Numbers, "node")...)
-		t.use(&b.part, t.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
+		t.use(&b.part, t.Part, tableField{use: "part of a node", kind: wordField, part: true})
 		prefix := ""
 		if t.Space != "" {
 			prefix = t.Space + ": "
@@ -257,7 +247,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 		return nil
 	}
 	t.use(&b.graphKey, cmp.Or(s.Graph, "graph"), tableField{use: "a graph"})
-	t.use(&b.graphPart, s.Part, tableField{use: "part of a graph", kind: wordField, most: partWords})
+	t.use(&b.graphPart, s.Part, tableField{use: "part of a graph", kind: wordField, part: true})
 	b.graphTargets = t.targets(s.Targets, s.Numbers, "graph")
 	if t.failed != nil {
 		return t.failed
@@ -313,7 +303,7 @@ func (t *tableScan) attributes(to *tableChannels, named []*tableField, of, prefi
 				f.kind = wordField
 			}
 		}
-		if f.kind == wordField && f.most == 0 {
+		if f.kind == wordField && f.most == 0 && !f.part {
 			f.most = record.MaxWords
 		}
 		if f.channel != "" {

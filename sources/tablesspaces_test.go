@@ -83,7 +83,7 @@ func TestTablesOfSpacesErrors(t *testing.T) {
 		`row 1: column "user": "user:2" is not in the table of nodes, u.csv`:                   {"user,item\n2,7\n", "id\n1\n", "id,p\n7,1\n"},
 		`u.csv: the table has the space "user", and the ids of the edges the spaces "" and ""`: {"user,thing\n1,7\n", "id\n1\n", "id,p\n7,1\n"},
 		`i.csv: row 2: column "id": "item: 7" is the id "item:7", written in another way`:      {"user,item\n1,7\n", "id\n1\n", "id,p\n7,1\n 7,2\n"},
-		`i.csv: row 9: column "part": "foo", want train, valid, val, test, or none`:            {"user,item\n1,7\n", "id\n1\n", "id,p,part\n7,1,\n" + strings.Repeat("%d,1,train\n", 7) + "20,1,foo\n"},
+		`i.csv:10: row 9: column "part": "foo", want train, valid, val, test, or none`:         {"user,item\n1,7\n", "id\n1\n", "id,p,part\n7,1,\n" + strings.Repeat("%d,1,train\n", 7) + "20,1,foo\n"},
 	} {
 		if i := 0; strings.Contains(c[2], "%d") {
 			for ; strings.Contains(c[2], "%d"); i++ {
