@@ -5,7 +5,6 @@ package sinks_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -139,16 +138,9 @@ func benchmarkRead(b *testing.B, sink func(io.Writer) flow.Sink, source func([]b
 	b.ReportMetric(float64(size)*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
 }
 
-// With the checksum and without it.
 func BenchmarkIPCRead(b *testing.B) {
-	for _, unverified := range []bool{false, true} {
-		b.Run(fmt.Sprintf("unverified=%t", unverified), func(b *testing.B) {
-			benchmarkRead(b, func(w io.Writer) flow.Sink { return sinks.IPC{W: w} },
-				func(file []byte) flow.Source {
-					return sources.IPC{Reader: bytes.NewReader(file), Unverified: unverified}
-				})
-		})
-	}
+	benchmarkRead(b, func(w io.Writer) flow.Sink { return sinks.IPC{W: w} },
+		func(file []byte) flow.Source { return sources.IPC{Reader: bytes.NewReader(file)} })
 }
 
 func BenchmarkParquetRead(b *testing.B) {

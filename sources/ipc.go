@@ -51,9 +51,6 @@ type IPC struct {
 	// MaxBytes bounds the memory for one batch of the file, beside the record
 	// that is made of it. The default is 1 GiB.
 	MaxBytes int64
-	// Unverified leaves out the comparison with the manifest, and with the checksum
-	// that a file of sinks.IPC has: before its first record, reading it once more.
-	Unverified bool
 }
 
 var _ flow.Source = IPC{}
@@ -69,26 +66,22 @@ func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 func (s IPC) files() tabular.Files {
 	files := tabular.Files{
 		Source: "IPC", Path: s.Path, Bucket: s.Bucket, Exts: []string{".arrow", ".arrows", ".feather", ".ipc"},
-		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
+		Rows: s.Rows, MaxBytes: s.MaxBytes,
 		Options: tabular.Options{Columns: s.Columns, Like: s.Like},
-		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {
-			return tabular.NewIPC(f, f, size, !s.Unverified, b)
+		Decode: func(in tabular.Bytes, b *tabular.Budget) (tabular.Decoder, error) {
+			return tabular.NewIPC(in, in.At, in.Size, true, b)
 		},
 		Wrap: reading.InFile,
 	}
 	if s.Reader == nil {
 		return files
 	}
-	files.Given = func(b *tabular.Budget) (tabular.Decoder, error) {
-		size := int64(-1)
-		at, ok := s.Reader.(interface {
-			io.ReaderAt
-			Size() int64
-		})
-		if ok {
-			size = at.Size()
-		}
-		return tabular.NewIPC(s.Reader, at, size, !s.Unverified, b)
+	files.Given = &tabular.Bytes{Reader: s.Reader, Size: -1}
+	if at, ok := s.Reader.(interface {
+		io.ReaderAt
+		Size() int64
+	}); ok {
+		files.Given.At, files.Given.Size = at, at.Size()
 	}
 	return files
 }

@@ -53,7 +53,7 @@ func TestCancelLarge(t *testing.T) {
 		}
 	}
 	for _, src := range []flow.Source{
-		sources.IPC{Path: ipc, Unverified: true, MaxBytes: 4 << 30}, sources.IPC{Path: packed, MaxBytes: 4 << 30},
+		sources.IPC{Path: ipc, MaxBytes: 4 << 30}, sources.IPC{Path: packed, MaxBytes: 4 << 30},
 		parquet.Source{Path: columns, MaxBytes: 4 << 30},
 	} {
 		start := time.Now()

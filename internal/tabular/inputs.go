@@ -18,10 +18,11 @@ import (
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
-// File is an open file.
-type File interface {
+// Bytes are the bytes of an open input.
+type Bytes struct {
 	io.Reader
-	io.ReaderAt
+	At   io.ReaderAt // the same bytes; not used by the decoder of a stream
+	Size int64       // -1 if it is unknown, as of a pipe
 	io.Closer
 }
 
@@ -33,12 +34,9 @@ type Files struct {
 	Exts     []string    // extensions of the files of a directory
 	Rows     int
 	MaxBytes int64
-	Verify   bool // whether to compare files with their manifest
 	Options
-	// Given, if set, decodes another input than Path.
-	Given func(*Budget) (Decoder, error)
-	// Decode opens a decoder of a file. size is -1 for a pipe.
-	Decode func(f File, size int64, b *Budget) (Decoder, error)
+	Given  *Bytes // read in place of Path, and not closed
+	Decode func(Bytes, *Budget) (Decoder, error)
 	Wrap   func(file string, err error) error // wraps errors of a file
 }
 
@@ -72,26 +70,32 @@ func (s Files) Inputs() ([]Input, error) {
 	case s.Path == "" && s.Given == nil && s.Bucket == nil:
 		return nil, fmt.Errorf("sources: %s: no Path", s.Source)
 	}
-	most := cmp.Or(s.MaxBytes, 1<<30)
-	budget := func() *Budget { return &Budget{Left: most, Most: most} }
-	inputs := []Input{{Name: s.Name(), Rows: -1, Open: func() (Decoder, io.Closer, error) {
-		d, err := s.Given(budget())
-		return d, io.NopCloser(nil), err
-	}}}
-	if s.Given == nil {
-		var err error
-		inputs, err = s.list(func(f File, size int64) (Decoder, error) { return s.Decode(f, size, budget()) })
-		if err != nil {
-			return nil, s.Wrap(s.Name(), err)
-		}
+	if s.Given != nil {
+		given := *s.Given
+		given.Closer = io.NopCloser(nil)
+		return []Input{{Name: s.Name(), Rows: -1, Open: func() (Decoder, io.Closer, error) { return s.decode(given) }}}, nil
+	}
+	inputs, err := s.list()
+	if err != nil {
+		return nil, s.Wrap(s.Name(), err)
 	}
 	return inputs, nil
 }
 
+// decode returns a decoder of an input, and the input. It closes the input on an error.
+func (s Files) decode(b Bytes) (Decoder, io.Closer, error) {
+	most := cmp.Or(s.MaxBytes, 1<<30)
+	d, err := s.Decode(b, &Budget{Left: most, Most: most})
+	if err != nil {
+		return nil, nil, errors.Join(err, b.Close())
+	}
+	return d, b, nil
+}
+
 // list returns the files of a path or a bucket: the path itself, or the files of the directory or bucket, in
-// the order of the manifest, or else of their names. With Verify and a manifest, each file is compared with
-// it before it is decoded.
-func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, error) {
+// the order of the manifest, or else of their names. With a manifest, each file is compared with it before it is
+// decoded.
+func (s Files) list() ([]Input, error) {
 	ctx := context.Background()
 	if s.Bucket == nil {
 		info, err := os.Stat(s.Path)
@@ -99,10 +103,7 @@ func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, er
 			return nil, err
 		}
 		if !info.IsDir() {
-			in := input(s.Path, open)
-			if !s.Verify {
-				return []Input{in}, nil
-			}
+			in := Input{Name: s.Path, Rows: -1, Open: s.openPath}
 			f, schema, ok, err := manifest.Of(s.Path)
 			if err == nil && ok {
 				in = verified(in, file.Dir{Path: filepath.Dir(s.Path)}, f, schema)
@@ -132,13 +133,9 @@ func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, er
 			if err != nil {
 				return nil, nil, err
 			}
-			d, err := open(ranged{io.NewSectionReader(o, 0, o.Size()), o}, o.Size())
-			if err != nil {
-				return nil, nil, errors.Join(err, o.Close())
-			}
-			return d, o, nil
+			return s.decode(Bytes{io.NewSectionReader(o, 0, o.Size()), o, o.Size(), o})
 		}}
-		if m.Version > 0 && s.Verify {
+		if m.Version > 0 {
 			in = verified(in, s.Bucket, f, m.Schema)
 		}
 		inputs = append(inputs, in)
@@ -146,32 +143,16 @@ func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, er
 	return inputs, nil
 }
 
-// ranged is an object that can also be read from its beginning.
-type ranged struct {
-	*io.SectionReader
-	io.Closer
-}
-
-func input(path string, open func(f File, size int64) (Decoder, error)) Input {
-	return Input{Name: path, Rows: -1, Open: func() (Decoder, io.Closer, error) {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		info, err := f.Stat()
-		if err != nil {
-			return nil, nil, errors.Join(err, f.Close())
-		}
-		size := info.Size()
-		if !info.Mode().IsRegular() {
-			size = -1 // a pipe
-		}
-		d, err := open(f, size)
-		if err != nil {
-			return nil, nil, errors.Join(err, f.Close())
-		}
-		return d, f, nil
-	}}
+func (s Files) openPath() (Decoder, io.Closer, error) {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := Bytes{f, f, -1, f}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		b.Size = info.Size()
+	}
+	return s.decode(b)
 }
 
 func verified(in Input, b file.Bucket, f manifest.File, schema string) Input {

@@ -90,21 +90,20 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 }
 
 func (s Source) files() tabular.Files {
-	open := func(r io.ReaderAt, size int64, b *tabular.Budget) (tabular.Decoder, error) {
-		if size < 0 {
-			return nil, errors.New("it is no regular file, which Parquet has to be")
-		}
-		return newReader(r, size, b)
-	}
 	files := tabular.Files{
 		Source: "Parquet", Path: s.Path, Bucket: s.Bucket, Exts: []string{".parquet", ".parq", ".pq"},
-		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: true,
+		Rows: s.Rows, MaxBytes: s.MaxBytes,
 		Options: tabular.Options{Columns: s.Columns, Like: s.Like},
-		Decode:  func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) { return open(f, size, b) },
-		Wrap:    reading.InFile,
+		Decode: func(in tabular.Bytes, b *tabular.Budget) (tabular.Decoder, error) {
+			if in.Size < 0 {
+				return nil, errors.New("it is no regular file, which Parquet has to be")
+			}
+			return newReader(in.At, in.Size, b)
+		},
+		Wrap: reading.InFile,
 	}
 	if s.ReaderAt != nil {
-		files.Given = func(b *tabular.Budget) (tabular.Decoder, error) { return open(s.ReaderAt, s.Size, b) }
+		files.Given = &tabular.Bytes{At: s.ReaderAt, Size: s.Size}
 	}
 	return files
 }
