@@ -152,11 +152,14 @@ func (p *Predictor) Explain(ctx context.Context, g *graph.Graph, o ExplainOption
 		}
 		defer rec.Release()
 		e, err = w.explain(ctx, p, rec, p.recipe, false, o)
-		if err == nil && e.Method == "" {
-			err = p.occlude(ctx, w, g, e)
-		}
 		return err
 	})
+	if err == nil && e.Method == "" {
+		if n := g.N() + g.M(); n > mostOccluded {
+			return nil, explained(fmt.Errorf("the graph has %d nodes and edges, and a model that is not linear is asked without each: want at most %d", n, mostOccluded))
+		}
+		err = e.occlude(ctx, g, numbersTo(g.N()), nil, p.PredictAll)
+	}
 	return o.named(e, err)
 }
 

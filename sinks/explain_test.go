@@ -211,42 +211,58 @@ func TestExplainWords(t *testing.T) {
 	}
 }
 
-// Answers without something are those of the graphs without it.
-func TestWithout(t *testing.T) {
-	t.Cleanup(func() { leak.VerifyNone(t) })
-	items, layout := explainedGraphs(30)
-	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}
-	p := explainer(t, nn.Best(), recipe, items, layout)
-	g := items[3].Graph
-	var removals []sinks.Removal
-	for v := range int32(g.N()) {
-		removals = append(removals, sinks.Removal{Nodes: []int32{v}})
-		for _, u := range g.Adj(v) {
-			removals = append(removals, sinks.Removal{Edges: []graph.Edge{{U: v, V: u}}})
-		}
-	}
-	all, err := p.Without(context.Background(), g, removals...)
-	if err != nil || len(all) != len(removals) {
-		t.Fatalf("%d answers, want %d: %v", len(all), len(removals), err)
-	}
-	for i, r := range removals {
-		h, err := g.Without(r.Nodes, r.Edges)
+// occlusions checks the weights of an explanation by occlusion with the answers for the graph without each node and edge.
+func occlusions(t *testing.T, e *sinks.Explanation, ask func(r sinks.Removal) (sinks.Answer, error)) {
+	t.Helper()
+	check := func(weight float64, r sinks.Removal) {
+		a, err := ask(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := p.Predict(context.Background(), h)
-		if err != nil || !slices.Equal(want.Probs, all[i].Probs) {
-			t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
+		class := slices.Index(e.Classes, e.Class)
+		sum := 0.
+		for i, p := range a.Probs {
+			x := math.Log(max(float64(p), 1e-12))
+			sum -= x / float64(len(a.Probs))
+			if i == class {
+				sum += x
+			}
+		}
+		if math.Abs(e.Sum-sum-weight) > 1e-9 {
+			t.Errorf("%+v: weight %v, want %v", r, weight, e.Sum-sum)
 		}
 	}
-	for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}} {
-		if _, err := p.Without(context.Background(), g, bad); err == nil {
-			t.Errorf("%+v: want an error", bad)
+	if e.Method != "occlusion" || len(e.Nodes) == 0 || len(e.Edges) == 0 {
+		t.Fatalf("method %s, %d nodes, %d edges", e.Method, len(e.Nodes), len(e.Edges))
+	}
+	for _, v := range e.Nodes {
+		check(v.Weight, sinks.Removal{Nodes: []int32{v.ID}})
+	}
+	for _, x := range e.Edges {
+		check(x.Weight, sinks.Removal{Edges: []graph.Edge{{U: x.Source, V: x.Target}}})
+	}
+}
+
+// A weight by occlusion is what the answer loses without the node or edge, of all nodes and edges of a graph.
+func TestOcclusion(t *testing.T) {
+	t.Cleanup(func() { leak.VerifyNone(t) })
+	items, layout := explainedGraphs(30)
+	p := explainer(t, &nn.CNN{Dropout: -1}, operators.Recipe{operators.Expect{Layout: layout}, operators.Select{W: 4}, operators.Assemble{K: 6}, operators.Normalize{Edges: true}}, items, layout)
+	g := items[3].Graph
+	e, err := p.Explain(t.Context(), g, sinks.ExplainOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Nodes) != g.N() || len(e.Edges) != g.M() {
+		t.Errorf("%d nodes and %d edges, want %d and %d", len(e.Nodes), len(e.Edges), g.N(), g.M())
+	}
+	occlusions(t, e, func(r sinks.Removal) (sinks.Answer, error) {
+		all, err := p.Without(t.Context(), g, r)
+		if err != nil {
+			return sinks.Answer{}, err
 		}
-	}
-	if _, err := p.Without(context.Background(), g, sinks.Removal{}); err != nil {
-		t.Errorf("after an error: %v", err)
-	}
+		return all[0], nil
+	})
 }
 
 // An answer about a node is explained by what is around it.
@@ -385,41 +401,28 @@ func TestExplainRoots(t *testing.T) {
 	}
 }
 
-// Answers about roots without something are those of the graphs without it.
-func TestWithoutRoots(t *testing.T) {
+// Of an answer about roots, the roots are not removed, and a node that is removed keeps its number.
+func TestOcclusionOfRoots(t *testing.T) {
 	t.Cleanup(func() { leak.VerifyNone(t) })
 	items, layout := explainedGraphs(30)
-	for _, c := range []struct {
-		net nn.Model
-		ops operators.Recipe
-	}{
-		{nn.Best(), operators.Recipe{operators.Count{Of: []count.Counter{count.Around{Hops: 2}}}}},
-		{&nn.CNN{Dropout: -1}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Edges: true, Global: true}}},
-	} {
-		recipe := append(operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: []int32{0}}}, c.ops...)
-		p := explainer(t, c.net, recipe, items, layout)
+	for _, roots := range [][]int32{{0}, {0, 3}} {
+		recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: roots}, operators.Assemble{K: 6}, operators.Normalize{Edges: true, Global: true}}
+		p := explainer(t, &nn.CNN{Dropout: -1}, recipe, items, layout)
 		g := items[3].Graph
-		n := int32(g.N())
-		removals := []sinks.Removal{{Nodes: []int32{n - 1}}, {Edges: []graph.Edge{{U: 0, V: g.Adj(0)[0]}}}}
-		all, err := p.WithoutRoots(t.Context(), g, []int32{0}, removals...)
+		e, err := p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{}, roots...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, r := range removals {
-			h, err := g.Without(r.Nodes, r.Edges)
+		if slices.ContainsFunc(e.Nodes, func(v sinks.NodeWeight) bool { return slices.Contains(roots, v.ID) }) || !slices.Equal(e.Roots, roots) {
+			t.Errorf("roots %v, nodes %v", e.Roots, e.Nodes)
+		}
+		occlusions(t, e, func(r sinks.Removal) (sinks.Answer, error) {
+			all, err := p.WithoutRoots(t.Context(), g, roots, r)
 			if err != nil {
-				t.Fatal(err)
+				return sinks.Answer{}, err
 			}
-			want, err := p.PredictRoots(t.Context(), h, 0)
-			if err != nil || !slices.Equal(want[0].Probs, all[i].Probs) {
-				t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
-			}
-		}
-		for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}} {
-			if _, err := p.WithoutRoots(t.Context(), g, []int32{0}, bad); err == nil {
-				t.Errorf("%+v: want an error", bad)
-			}
-		}
+			return all[0], nil
+		})
 	}
 }
 

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/internal/propagation"
 )
 
@@ -62,41 +60,6 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 	return o.named(e, err)
 }
 
-// withoutRoots returns the answer for the roots without each of some removals, in their order. Roots are never removed. A removed
-// node keeps its number and loses its edges. Each removal costs a copy of the graph and one prediction, or one
-// Predictor.PredictRoots if answers are smoothed.
-func (p *Predictor) withoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals []removal) ([]Answer, error) {
-	ask := p.PredictRoots
-	if p.as.smoothing == nil {
-		open, err := p.openGraph(ctx, g)
-		if err != nil {
-			return nil, err
-		}
-		defer open.Close()
-		ask = open.predictOther
-	}
-	all := make([]Answer, len(removals))
-	err := pool.Each(ctx, runtime.GOMAXPROCS(0), len(removals), func(ctx context.Context, _, i int) error {
-		h, err := removals[i].around(g, roots)
-		if err != nil {
-			return fmt.Errorf("sinks: predictor: removal %d: %w", i, err)
-		}
-		said, err := ask(ctx, h, roots...)
-		if err != nil {
-			return err
-		}
-		if len(said) != 1 {
-			return fmt.Errorf("sinks: predictor: there are %d answers for the roots, want one", len(said))
-		}
-		all[i] = said[0]
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
 // predictOther is Predict for another graph of as many nodes, with the same model and operators.
 func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...int32) ([]Answer, error) {
 	if err := o.check(nodes); err != nil {
@@ -110,27 +73,6 @@ func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...i
 	return o.ask(ctx, &of, nodes)
 }
 
-// around returns the graph without the removed edges and without the edges of the removed nodes, except
-// roots.
-func (r removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
-	gone := map[int32]bool{}
-	for _, v := range r.nodes {
-		if v < 0 || int(v) >= g.N() {
-			return nil, fmt.Errorf("node %d is not among the %d nodes", v, g.N())
-		}
-		gone[v] = !slices.Contains(roots, v)
-	}
-	edges := slices.Clone(r.edges)
-	for v := range int32(g.N()) {
-		for _, u := range g.Adj(v) {
-			if gone[v] || gone[u] {
-				edges = append(edges, graph.Edge{U: v, V: u})
-			}
-		}
-	}
-	return g.Without(nil, edges)
-}
-
 // occludeRoots sets the weights of an explanation by occlusion of each node and each edge near the roots.
 func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) error {
 	q, near, at, number, err := p.around(ctx, g, e, roots)
@@ -140,26 +82,17 @@ func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explana
 	if q != p {
 		defer q.Close()
 	}
-	var removals []removal
-	hood := nearest(near, at, occludedNodes)
-	slices.Sort(hood)
-	for _, v := range hood {
-		if !slices.Contains(at, v) {
-			removals = append(removals, removal{nodes: []int32{v}})
-		}
-	}
-	for _, v := range hood {
-		for _, u := range near.Adj(v) {
-			if _, ok := slices.BinarySearch(hood, u); ok && (near.Directed || v < u) {
-				removals = append(removals, removal{edges: []graph.Edge{{U: v, V: u}}})
-			}
-		}
-	}
-	all, err := q.withoutRoots(ctx, near, at, removals)
+	open, err := q.openGraph(ctx, near)
 	if err != nil {
 		return err
 	}
-	e.occluded(removals, all)
+	defer open.Close()
+	hood := nearest(near, at, occludedNodes)
+	slices.Sort(hood)
+	err = e.occlude(ctx, near, hood, at, func(ctx context.Context, g *graph.Graph) ([]Answer, error) { return open.predictOther(ctx, g, at...) })
+	if err != nil {
+		return err
+	}
 	e.Roots = slices.Clone(roots)
 	for i := range e.Nodes {
 		e.Nodes[i].ID = number[e.Nodes[i].ID]
@@ -177,10 +110,7 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 		number = nearest(g, roots, size)
 		slices.Sort(number)
 		if len(number) >= g.N()/2 { // so large a part saves little, and the whole graph is used
-			for number = number[:0]; len(number) < g.N(); {
-				number = append(number, int32(len(number)))
-			}
-			return p, g, roots, number, nil
+			return p, g, roots, numbersTo(g.N()), nil
 		}
 		kept := make([]bool, g.N())
 		for _, v := range number {
@@ -214,6 +144,15 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 			return nil, nil, nil, nil, err
 		}
 	}
+}
+
+// numbersTo returns the numbers below n.
+func numbersTo(n int) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
 }
 
 // nearest returns up to most nodes: the roots, then nodes by their distance from the roots, with arcs in

@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -13,25 +14,44 @@ type Removal struct {
 	Edges []graph.Edge
 }
 
-func removalsOf(all []Removal) (removals []removal) {
-	for _, r := range all {
-		removals = append(removals, removal{r.Nodes, r.Edges})
-	}
-	return removals
-}
-
-// Without asks a model about a graph without each of some parts.
+// Without predicts a graph without each of some parts.
 func (p *Predictor) Without(ctx context.Context, g *graph.Graph, removals ...Removal) (all []Answer, err error) {
-	err = p.work(ctx, &p.workers, func(w *worker) error {
-		all, err = p.without(ctx, w, g, removalsOf(removals))
-		return err
-	})
-	return all, err
+	for _, r := range removals {
+		h, err := g.Without(r.Nodes, r.Edges)
+		if err != nil {
+			return nil, err
+		}
+		said, err := p.Predict(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, said)
+	}
+	return all, nil
 }
 
-// WithoutRoots asks a model about some roots without each of some parts.
-func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals ...Removal) ([]Answer, error) {
-	return p.withoutRoots(ctx, g, roots, removalsOf(removals))
+// WithoutRoots predicts some roots without each of some parts. A node without its edges has gone.
+func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals ...Removal) (all []Answer, err error) {
+	for _, r := range removals {
+		edges := slices.Clone(r.Edges)
+		for _, v := range r.Nodes {
+			for _, u := range g.Adj(v) {
+				if !slices.Contains(roots, v) {
+					edges = append(edges, graph.Edge{U: u, V: v}, graph.Edge{U: v, V: u})
+				}
+			}
+		}
+		h, err := g.Without(nil, edges)
+		if err != nil {
+			return nil, err
+		}
+		said, err := p.PredictRoots(ctx, h, roots...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, said...)
+	}
+	return all, nil
 }
 
 // Explain explains the answer for the roots of one row without a copy of the graph.

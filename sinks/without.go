@@ -2,98 +2,82 @@ package sinks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
-// removal is the part that occlusion removes from a graph: nodes with their edges, and other edges.
-type removal struct {
-	nodes []int32
-	edges []graph.Edge
-}
-
-// withoutRows is the number of graphs in one prediction.
-const withoutRows = 64
-
-// without returns the predictions for a graph without each of some parts, in their order. The recipe makes one row of a
-// graph. It costs a prediction for each removal.
-func (p *Predictor) without(ctx context.Context, w *worker, g *graph.Graph, removals []removal) (all []Answer, err error) {
-	rec, err := p.record(ctx, w.graphs, g) // checks g
-	if err != nil {
-		return nil, err
-	}
-	rec.Release()
-	for from := 0; from < len(removals); from += withoutRows {
-		part := removals[from:min(from+withoutRows, len(removals))]
-		for i, r := range part {
-			h, err := g.Without(r.nodes, r.edges)
-			if err == nil {
-				err = w.graphs.Append(h, record.Row{})
-			}
-			if err != nil {
-				w.graphs.Record().Release()
-				return nil, fmt.Errorf("sinks: predictor: removal %d: %w", from+i, err)
-			}
+// occlude sets the weights of nodes, ascending, and of the edges between them, from the answers that predict returns for the graph without each of
+// them. A weight is the decrease of the output without the node or edge. Roots are not removed, and with roots a removed node
+// keeps its number and loses its edges. The cost is a copy of the graph and a prediction for each weight.
+func (e *Explanation) occlude(ctx context.Context, g *graph.Graph, nodes, roots []int32, predict func(context.Context, *graph.Graph) ([]Answer, error)) error {
+	var parts []graph.Edge // a node is an edge to itself
+	for _, v := range nodes {
+		if !slices.Contains(roots, v) {
+			parts = append(parts, graph.Edge{U: v, V: v})
 		}
-		rec := w.graphs.Record()
-		said, err := w.predict(ctx, p, rec)
-		rec.Release()
-		if err != nil {
-			return nil, err
-		}
-		if len(said) != len(part) {
-			return nil, errors.New("sinks: predictor: the recipe does not make one row of a graph")
-		}
-		all = append(all, said...)
 	}
-	return all, nil
-}
-
-// occlude sets the weights of an explanation by occlusion of each node and each edge.
-func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *Explanation) error {
-	if n := g.N() + g.M(); n > mostOccluded {
-		return fmt.Errorf("the graph has %d nodes and edges, and a model that is not linear is asked without each: want at most %d", n, mostOccluded)
-	}
-	var removals []removal
-	for v := range int32(g.N()) {
-		removals = append(removals, removal{nodes: []int32{v}})
-	}
-	for v := range int32(g.N()) {
+	for _, v := range nodes {
 		for _, u := range g.Adj(v) {
-			if g.Directed || v < u {
-				removals = append(removals, removal{edges: []graph.Edge{{U: v, V: u}}})
+			if _, ok := slices.BinarySearch(nodes, u); ok && (g.Directed || v < u) {
+				parts = append(parts, graph.Edge{U: v, V: u})
 			}
 		}
 	}
-	all, err := p.without(ctx, w, g, removals)
+	class, without := max(0, slices.Index(e.Classes, e.Class)), make([]float64, len(parts))
+	err := pool.Each(ctx, runtime.GOMAXPROCS(0), len(parts), func(ctx context.Context, _, i int) error {
+		var gone []int32
+		edges := parts[i : i+1]
+		if v := parts[i].U; v == parts[i].V {
+			if gone, edges = []int32{v}, nil; roots != nil {
+				gone, edges = nil, edgesAt(g, v)
+			}
+		}
+		h, err := g.Without(gone, edges)
+		if err != nil {
+			return err
+		}
+		said, err := predict(ctx, h)
+		if err == nil && len(said) != 1 {
+			err = fmt.Errorf("there are %d answers, want one", len(said))
+		}
+		if err == nil {
+			without[i] = output(said[0].Probs, said[0].Value, class)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	e.occluded(removals, all)
-	return nil
-}
-
-// occluded sets the weights of removed nodes and edges. A weight is the decrease of the output without the
-// node or edge. Each removal has one node or one edge.
-func (e *Explanation) occluded(removals []removal, without []Answer) {
-	class := max(0, slices.Index(e.Classes, e.Class))
 	e.Method = "occlusion"
 	e.Sum = output(e.Probs, e.Value, class)
 	e.Graph = e.Sum
-	for i, r := range removals {
-		weight := e.Sum - output(without[i].Probs, without[i].Value, class)
+	for i, part := range parts {
+		weight := e.Sum - without[i]
 		e.Graph -= weight
-		if len(r.nodes) > 0 {
-			e.Nodes = append(e.Nodes, NodeWeight{ID: r.nodes[0], Weight: weight})
+		if part.U == part.V {
+			e.Nodes = append(e.Nodes, NodeWeight{ID: part.U, Weight: weight})
 		} else {
-			e.Edges = append(e.Edges, EdgeWeight{r.edges[0].U, r.edges[0].V, weight})
+			e.Edges = append(e.Edges, EdgeWeight{part.U, part.V, weight})
 		}
 	}
+	return nil
+}
+
+// edgesAt returns the edges of a node, arcs in either direction.
+func edgesAt(g *graph.Graph, v int32) (edges []graph.Edge) {
+	for u := range int32(g.N()) {
+		for _, w := range g.Adj(u) {
+			if u == v || w == v {
+				edges = append(edges, graph.Edge{U: u, V: w})
+			}
+		}
+	}
+	return edges
 }
 
 // output returns the centred logarithm of the probability of class, or the number.
