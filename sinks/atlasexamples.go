@@ -45,7 +45,7 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 	}
 	nodes := sortedMembers(o)
 	if e.nodes == nil {
-		e.shown = showExample(view.in.Graph, view.names.Node, nodes, edges, o.Nodes)
+		e.shown = showExample(view.in.Graph, view.names.Node, nearby(view.in.Graph, nodes, o.Nodes), nodes, edges, o.Nodes)
 		e.shown.Graph, e.shown.Weight = row, e.weight
 		if i == 0 {
 			whole, _ := view.in.Graph.Without(nil, nil) // a copy, since the view borrows the graph
@@ -120,72 +120,51 @@ func (o *occurrence) pattern(ctx context.Context) (*Example, error) {
 	for _, x := range unread {
 		*x = Unread
 	}
-	var outside []int32
 	var others []graph.Edge
 	for v := range int32(g.N()) {
-		if _, member := slices.BinarySearch(o.nodes, v); !member {
-			outside = append(outside, v)
-		}
 		for _, u := range g.Adj(v) {
 			if !slices.ContainsFunc(o.edges, func(e graph.Edge) bool { return e.U == v && e.V == u || e.U == u && e.V == v }) {
 				others = append(others, graph.Edge{U: v, V: u})
 			}
 		}
 	}
-	e := &Example{}
-	for i, v := range o.nodes {
-		e.Nodes = append(e.Nodes, ExampleNode{ID: v, Member: true, Root: slices.Contains(o.roots, v)})
-		for j, u := range o.nodes {
-			if slices.Contains(o.edges, graph.Edge{U: v, V: u}) {
-				e.Edges = append(e.Edges, ExampleEdge{int32(i), int32(j), true})
-			}
-		}
+	alone, err := g.Without(nil, others)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	e.Drawn, err = g.Without(outside, others)
-	return e, err
+	e := showExample(alone, nil, o.nodes, o.nodes, o.edges, o.roots)
+	return &e, nil
 }
 
-// showExample returns the whole graph, or for a large graph the members and their neighbours.
-func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, members []int32, edges []graph.Edge, roots []int32) (e Example) {
-	shown, at := []int32{}, map[int32]int32{}
-	show := func(v int32) {
-		if _, ok := at[v]; !ok && len(shown) < mostShown {
-			at[v] = 0
-			shown = append(shown, v)
-		}
-	}
-	for _, v := range roots {
-		show(v)
-	}
-	for _, v := range members {
-		show(v)
-	}
+// nearby returns the nodes to show, ascending: the whole graph, or of a large graph the members and their neighbours.
+func nearby(g *graph.Graph, members, roots []int32) (shown []int32) {
 	if g.N() <= mostShown {
-		for v := range int32(g.N()) {
-			show(v)
-		}
-	} else {
-		for _, v := range slices.Clone(shown) {
-			for _, u := range g.Adj(v) {
-				show(u)
+		return numbersTo(g.N())
+	}
+	show := func(nodes []int32) {
+		for _, v := range nodes {
+			if !slices.Contains(shown, v) && len(shown) < mostShown {
+				shown = append(shown, v)
 			}
 		}
 	}
-	slices.Sort(shown)
-	var gone []int32
-	for v := range int32(g.N()) {
-		if _, ok := at[v]; !ok {
-			gone = append(gone, v)
-		}
+	show(roots)
+	show(members)
+	for _, v := range slices.Clone(shown) {
+		show(g.Adj(v))
 	}
-	e.Drawn, _ = g.Without(gone, nil) // no error: gone are nodes of g
+	slices.Sort(shown)
+	return shown
+}
+
+// showExample returns the example of some nodes, ascending.
+func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, shown, members []int32, edges []graph.Edge, roots []int32) (e Example) {
+	e.Drawn, _ = g.Only(shown) // no error: shown are nodes of g
 	joined := map[graph.Edge]bool{}
 	for _, edge := range edges {
 		joined[edge], joined[graph.Edge{U: edge.V, V: edge.U}] = true, true
 	}
-	for i, v := range shown {
-		at[v] = int32(i)
+	for _, v := range shown {
 		_, member := slices.BinarySearch(members, v)
 		n := ExampleNode{ID: v, Member: member, Root: slices.Contains(roots, v)}
 		if g.NodeCats > 0 {
@@ -199,8 +178,8 @@ func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, m
 	}
 	for i, v := range shown {
 		for _, u := range g.Adj(v) {
-			if j, ok := at[u]; ok && (g.Directed || v < u) {
-				e.Edges = append(e.Edges, ExampleEdge{int32(i), j, joined[graph.Edge{U: v, V: u}]})
+			if j, ok := slices.BinarySearch(shown, u); ok && (g.Directed || v < u) {
+				e.Edges = append(e.Edges, ExampleEdge{int32(i), int32(j), joined[graph.Edge{U: v, V: u}]})
 			}
 		}
 	}

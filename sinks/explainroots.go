@@ -112,17 +112,7 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 		if len(number) >= g.N()/2 { // so large a part saves little, and the whole graph is used
 			return p, g, roots, numbersTo(g.N()), nil
 		}
-		kept := make([]bool, g.N())
-		for _, v := range number {
-			kept[v] = true
-		}
-		var gone []int32
-		for v := range int32(g.N()) {
-			if !kept[v] {
-				gone = append(gone, v)
-			}
-		}
-		if near, err = g.Without(gone, nil); err != nil {
+		if near, err = g.Only(number); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		at = slices.Clone(roots)

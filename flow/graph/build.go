@@ -86,6 +86,19 @@ func (g *Graph) induced(old, number []int32, gone func(v, u int32) bool) *Graph 
 	return &h
 }
 
+// Only returns a copy of g, with attributes, of the given nodes, ascending, and of the edges between them. Node i of it is nodes[i]. Nodes that are
+// not ascending, or that g does not have, are an error. O(n + m).
+func (g *Graph) Only(nodes []int32) (*Graph, error) {
+	number, last := slices.Repeat([]int32{-1}, g.N()), int32(-1)
+	for i, v := range nodes {
+		if v <= last || int(v) >= g.N() {
+			return nil, fmt.Errorf("graph: node %d behind %d, want ascending ones of the %d nodes", v, last, g.N())
+		}
+		number[v], last = int32(i), v
+	}
+	return g.induced(nodes, number, func(_, _ int32) bool { return false }), nil
+}
+
 // Without returns a copy of g without the given nodes, their edges, and the given edges, in
 // either direction. The other nodes keep their order and get new numbers. A node or an edge
 // that g does not have is an error; a repeat is not. O(n + m).

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -41,7 +42,16 @@ func TestWithout(t *testing.T) {
 		if !slices.Equal(h.NodeCat, []int32{10, 12, 13, 14}) || !slices.Equal(h.EdgeCat, cats) || !slices.Equal(h.Sparse(2), []int32{1, 7}) {
 			t.Errorf("directed %t: attributes %v %v %v", directed, h.NodeCat, h.EdgeCat, h.NodeSparse)
 		}
+		only, err := g.Only([]int32{0, 2, 4})
+		rest, failed := g.Without([]int32{1, 3}, nil)
+		if err != nil || failed != nil || !reflect.DeepEqual(only, rest) {
+			t.Errorf("directed %t: %+v without the others, %+v of these nodes, %v, %v", directed, rest, only, failed, err)
+		}
 		for _, bad := range []func() (*graph.Graph, error){
+			func() (*graph.Graph, error) { return g.Only([]int32{-1}) },
+			func() (*graph.Graph, error) { return g.Only([]int32{2, 1}) },
+			func() (*graph.Graph, error) { return g.Only([]int32{2, 2}) },
+			func() (*graph.Graph, error) { return g.Only([]int32{5}) },
 			func() (*graph.Graph, error) { return g.Without([]int32{5}, nil) },
 			func() (*graph.Graph, error) { return g.Without(nil, []graph.Edge{{U: 0, V: 4}}) },
 			func() (*graph.Graph, error) { return g.Without(nil, []graph.Edge{{U: -1, V: 4}}) },

@@ -93,7 +93,7 @@ func TestMotifsAreTrue(t *testing.T) {
 					if o.Members != nil {
 						members, _ = o.Members()
 					}
-					only, err := onto(it.Graph, slices.Sorted(slices.Values(members)))
+					only, err := it.Graph.Only(slices.Sorted(slices.Values(members)))
 					if err != nil {
 						t.Fatal(err)
 					}

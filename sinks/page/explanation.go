@@ -285,7 +285,7 @@ func (p Explanation) draw(numbers map[int32]string) (*drawing, error) {
 		edges[graph.Edge{U: e.Source, V: e.Target}] = e.Weight
 		most = max(most, math.Abs(e.Weight))
 	}
-	g, err := onto(p.Graph, nodes)
+	g, err := p.Graph.Only(nodes)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (p Explanation) fragments() (all []Part, err error) {
 			f := at[id]
 			if f == nil {
 				f = &fragment{nodes: nodes}
-				if f.graph, err = onto(p.Graph, nodes); err != nil {
+				if f.graph, err = p.Graph.Only(nodes); err != nil {
 					return nil, err
 				}
 				key, err := isomorphism(f.graph, workers)

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/earlier"
 )
 
@@ -298,15 +297,4 @@ func (p Explanation) places(all [][]int32) string {
 		text = append(text, "…")
 	}
 	return strings.Join(text, " ")
-}
-
-// onto returns the subgraph of some ascending nodes.
-func onto(g *graph.Graph, nodes []int32) (*graph.Graph, error) {
-	gone := make([]int32, 0, g.N())
-	for v := range int32(g.N()) {
-		if _, ok := slices.BinarySearch(nodes, v); !ok {
-			gone = append(gone, v)
-		}
-	}
-	return g.Without(gone, nil)
 }

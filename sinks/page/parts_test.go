@@ -186,8 +186,8 @@ func TestFragments(t *testing.T) {
 	}
 	for i, a := range places {
 		for _, b := range places[:i] {
-			g1, err1 := onto(g, a)
-			g2, err2 := onto(g, b)
+			g1, err1 := g.Only(a)
+			g2, err2 := g.Only(b)
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
