@@ -1,9 +1,5 @@
 package kernel
 
-//go:generate go run -C _asm . -file gemm -out ../gemm_amd64.s
-//go:generate go run -C _asm . -file vector -out ../vector_amd64.s
-//go:generate go run -C _asm . -file fields -out ../fields_amd64.s
-
 // variant is an implementation of the kernels.
 type variant int
 
