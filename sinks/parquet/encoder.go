@@ -89,44 +89,27 @@ func (e *encoder) Abandon() {
 // size returns the bytes of the rows of rec, without the rest of buffers that slices share.
 func size(rec arrow.Record) (n int64) {
 	for _, c := range rec.Columns() {
-		n += arraySize(c)
+		n += bytesOf(c, 0, int64(c.Len()))
 	}
 	return n
 }
 
-func arraySize(a arrow.Array) int64 {
+// bytesOf returns the bytes of the elements from from to to.
+func bytesOf(a arrow.Array, from, to int64) int64 {
+	if from == to {
+		return 0
+	}
 	switch a := a.(type) {
 	case *array.String:
-		if a.Len() == 0 {
-			return 0
+		return 4*(to-from) + int64(a.ValueOffset(int(to))-a.ValueOffset(int(from)))
+	case array.ListLike:
+		first, _ := a.ValueOffsets(int(from))
+		_, last := a.ValueOffsets(int(to - 1))
+		n := bytesOf(a.ListValues(), first, last)
+		if _, fixed := a.(*array.FixedSizeList); !fixed {
+			n += 4 * (to - from)
 		}
-		return 4*int64(a.Len()) + int64(a.ValueOffset(a.Len())-a.ValueOffset(0))
-	case *array.FixedSizeList:
-		elem := a.DataType().(*arrow.FixedSizeListType)
-		return int64(a.Len()) * int64(elem.Len()) * width(elem.Elem())
-	case *array.List:
-		if a.Len() == 0 {
-			return 0
-		}
-		from, _ := a.ValueOffsets(0)
-		_, to := a.ValueOffsets(a.Len() - 1)
-		if s, ok := a.ListValues().(*array.String); ok {
-			return 4*int64(a.Len()) + 4*(to-from) + int64(s.ValueOffset(int(to))-s.ValueOffset(int(from)))
-		}
-		inner, ok := a.ListValues().(*array.List)
-		if !ok {
-			return 4*int64(a.Len()) + (to-from)*width(a.ListValues().DataType())
-		}
-		s := array.NewSlice(inner, from, to)
-		defer s.Release()
-		return 4*int64(a.Len()) + arraySize(s)
+		return n
 	}
-	return int64(a.Len()) * width(a.DataType())
-}
-
-func width(t arrow.DataType) int64 {
-	if f, ok := t.(arrow.FixedWidthDataType); ok {
-		return int64(f.Bytes())
-	}
-	return 8
+	return (to - from) * int64(a.DataType().(arrow.FixedWidthDataType).Bytes())
 }
