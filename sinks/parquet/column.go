@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -20,39 +19,6 @@ type column interface {
 	begin(p *pages) // prepares the next file
 	write(a arrow.Array) error
 	end() (chunk, error) // ends the row group
-}
-
-// columnOf returns the writer of a column of elem in depth nested lists, or nil for a type that records of graphs lack.
-func columnOf(elem arrow.DataType, depth int) column {
-	switch elem.ID() {
-	case arrow.UINT8:
-		return newTyped(depth, func(b []byte, v []uint8) []byte {
-			for _, x := range v { // int32 is the smallest integer of Parquet
-				b = binary.LittleEndian.AppendUint32(b, uint32(x))
-			}
-			return b
-		})
-	case arrow.INT32:
-		return newTyped(depth, plain[int32])
-	case arrow.INT64:
-		return newTyped(depth, plain[int64])
-	case arrow.UINT64:
-		return newTyped(depth, plain[uint64])
-	case arrow.STRING:
-		if depth <= 1 {
-			return &texts{newPager(depth)}
-		}
-	case arrow.FLOAT32:
-		return newTyped(depth, plain[float32])
-	case arrow.FLOAT64:
-		return newTyped(depth, plain[float64])
-	}
-	return nil
-}
-
-// plain appends the bytes of numbers.
-func plain[T int32 | int64 | uint64 | float32 | float64](b []byte, v []T) []byte {
-	return append(b, arrow.GetBytes(v)...)
 }
 
 // pager collects the rows of a column, and writes them page by page.

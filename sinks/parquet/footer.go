@@ -10,15 +10,62 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
+// valueType is how values of an Arrow type are stored.
+type valueType struct {
+	kind    int                    // number of the physical type in parquet.thrift
+	column  func(depth int) column // returns the writer of a column in depth nested lists
+	logical func(c *compact)       // writes the logical type of a schema node; or nil
+	most    int                    // largest depth
+}
+
+// types are those of records of graphs.
+var types = map[arrow.Type]valueType{
+	arrow.UINT8: {1, func(depth int) column {
+		return newTyped(depth, func(b []byte, v []uint8) []byte {
+			for _, x := range v { // int32 is the smallest integer of Parquet
+				b = binary.LittleEndian.AppendUint32(b, uint32(x))
+			}
+			return b
+		})
+	}, unsigned(8, 11), 2},
+	arrow.INT32:   {1, numbers[int32], nil, 2},
+	arrow.INT64:   {2, numbers[int64], nil, 2},
+	arrow.UINT64:  {2, numbers[uint64], unsigned(64, 14), 2},
+	arrow.FLOAT32: {4, numbers[float32], nil, 2},
+	arrow.FLOAT64: {5, numbers[float64], nil, 2},
+	arrow.STRING: {6, func(depth int) column { return &texts{newPager(depth)} }, func(c *compact) {
+		c.int32(6, 0) // UTF8
+		c.group(10, func() { c.group(1, func() {}) })
+	}, 1},
+}
+
+// numbers returns a column of numbers that a page has as they are in memory.
+func numbers[T int32 | int64 | uint64 | float32 | float64](depth int) column {
+	return newTyped(depth, func(b []byte, v []T) []byte { return append(b, arrow.GetBytes(v)...) })
+}
+
+// unsigned writes the type of unsigned integers of that many bits.
+func unsigned(bits byte, converted int) func(c *compact) {
+	return func(c *compact) {
+		c.int32(6, converted)
+		c.group(10, func() {
+			c.group(10, func() {
+				c.int8(1, bits)
+				c.bool(2, false)
+			})
+		})
+	}
+}
+
 // leaf is a column of the schema.
 type leaf struct {
+	valueType
 	name  string
-	typ   arrow.Type
 	depth int // nested lists
 }
 
-// leafOf returns the schema and the writer of a column.
-func leafOf(f arrow.Field) (leaf, column, error) {
+// leafOf returns the schema of a column.
+func leafOf(f arrow.Field) (leaf, error) {
 	elem, depth := f.Type, 0
 	switch t := f.Type.(type) {
 	case *arrow.FixedSizeListType:
@@ -29,26 +76,11 @@ func leafOf(f arrow.Field) (leaf, column, error) {
 			elem, depth = inner.Elem(), 2
 		}
 	}
-	c := columnOf(elem, depth)
-	if c == nil {
-		return leaf{}, nil, fmt.Errorf("column %q: %s, want numbers, lists of them, lists of lists, strings, or lists of strings", f.Name, f.Type)
+	of, ok := types[elem.ID()]
+	if !ok || depth > of.most {
+		return leaf{}, fmt.Errorf("column %q: %s, want numbers, lists of them, lists of lists, strings, or lists of strings", f.Name, f.Type)
 	}
-	return leaf{f.Name, elem.ID(), depth}, c, nil
-}
-
-// kind returns the number of the physical type in parquet.thrift.
-func (l leaf) kind() int {
-	switch l.typ {
-	case arrow.INT64, arrow.UINT64:
-		return 2
-	case arrow.FLOAT32:
-		return 4
-	case arrow.FLOAT64:
-		return 5
-	case arrow.STRING:
-		return 6 // BYTE_ARRAY
-	}
-	return 1 // INT32
+	return leaf{of, f.Name, depth}, nil
 }
 
 // path returns the names from the column to its values.
@@ -86,29 +118,12 @@ func (l leaf) elements(each func(fields func(c *compact))) {
 		name = "element"
 	}
 	each(func(c *compact) {
-		c.int32(1, l.kind())
+		c.int32(1, l.kind)
 		c.int32(3, repetition(l.depth == 0))
 		c.text(4, name)
-		switch l.typ {
-		case arrow.UINT8:
-			unsigned(c, 8, 11) // UINT_8
-		case arrow.UINT64:
-			unsigned(c, 64, 14) // UINT_64
-		case arrow.STRING:
-			c.int32(6, 0) // UTF8
-			c.group(10, func() { c.group(1, func() {}) })
+		if l.logical != nil {
+			l.logical(c)
 		}
-	})
-}
-
-// unsigned writes the type of unsigned integers of that many bits.
-func unsigned(c *compact, bits byte, converted int) {
-	c.int32(6, converted)
-	c.group(10, func() {
-		c.group(10, func() {
-			c.int8(1, bits)
-			c.bool(2, false)
-		})
 	})
 }
 
@@ -184,7 +199,7 @@ func (g *rowGroup) write(c *compact, ordinal int, leaves []leaf, codec int) {
 }
 
 func (k *chunk) write(c *compact, l leaf, codec int) {
-	c.int32(1, l.kind())
+	c.int32(1, l.kind)
 	c.list(2, 2, thriftI32)
 	c.zigzag(encodingPlain)
 	c.zigzag(encodingRLE)

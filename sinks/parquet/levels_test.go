@@ -68,7 +68,7 @@ func TestBounds(t *testing.T) {
 		{[]float32{1, float32(math.NaN())}, 0, 0, true},
 		{[]float32{float32(math.Inf(-1)), 5}, float32(math.Inf(-1)), 5, false},
 	} {
-		col := columnOf(arrow.PrimitiveTypes.Float32, 0)
+		col := types[arrow.FLOAT32].column(0)
 		var out bytesWriter
 		col.begin(&pages{w: &out})
 		b := array.NewFloat32Builder(memory.DefaultAllocator)
@@ -102,9 +102,9 @@ func TestRowLargerThanPage(t *testing.T) {
 		c    column
 		most int
 	}{
-		{columnOf(arrow.PrimitiveTypes.Int32, 1), math.MaxInt32 / 4},
-		{columnOf(arrow.PrimitiveTypes.Uint8, 1), math.MaxInt32 / 4},
-		{columnOf(arrow.PrimitiveTypes.Int64, 1), math.MaxInt32 / 8},
+		{types[arrow.INT32].column(1), math.MaxInt32 / 4},
+		{types[arrow.UINT8].column(1), math.MaxInt32 / 4},
+		{types[arrow.INT64].column(1), math.MaxInt32 / 8},
 	} {
 		reserve := c.c.(interface{ reserve(n int) error }).reserve
 		if err := reserve(c.most); err != nil {

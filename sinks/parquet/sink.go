@@ -80,11 +80,11 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		return nil, fmt.Errorf("Compression is %q, want zstd, snappy or none", s.Compression)
 	}
 	for _, f := range in.Fields() {
-		l, c, err := leafOf(f)
+		l, err := leafOf(f)
 		if err != nil {
 			return nil, err
 		}
-		set.leaves, set.columns = append(set.leaves, l), append(set.columns, c)
+		set.leaves, set.columns = append(set.leaves, l), append(set.columns, l.column(l.depth))
 	}
 	schema, err := arrowSchema(in)
 	if err != nil {
