@@ -39,8 +39,7 @@ type Fit struct {
 	// They are made once and held in memory.
 	Valid *flow.Pipeline
 	// HeldOut scores an epoch by Epoch.Train, the out-of-sample result of a model that holds rows
-	// out (nn.HoldsOut); Valid is then a test only. Without Valid and Test such a model is always
-	// scored so.
+	// out (nn.HoldsOut); Valid is then a test only. Without Valid such a model is always scored so.
 	HeldOut bool
 	// Score scores a test on Valid, or the out-of-sample result of a model that holds rows out;
 	// lower is better. The default is the mean loss.
@@ -49,8 +48,6 @@ type Fit struct {
 	// for instance by the area under the ROC curve if classes are unbalanced. The loss decides
 	// between equals. With HeldOut it is measured, and no epoch is scored by it.
 	Measure validation.Measure
-	// Test, if set, returns the score of an epoch, in place of Valid and Score.
-	Test func(context.Context) (float64, error)
 	// Patience is the number of consecutive epochs without a better score that end the training.
 	// The default is not to end it before Epochs.
 	Patience int
@@ -174,14 +171,12 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 		return nil, errors.New("the field Net is not set")
 	case t.Epochs < 1 || t.Batch < 1 || f.Patience < 0:
 		return nil, fmt.Errorf("Epochs is %d, Batch %d, Patience %d, want positive numbers", t.Epochs, t.Batch, f.Patience)
-	case f.Valid != nil && f.Test != nil:
-		return nil, errors.New("the fields Valid and Test are both set, want one")
 	case f.Patience > 0 && !t.scored():
-		return nil, errors.New("the field Patience is set, neither Valid nor Test is, and the model holds no rows out")
+		return nil, errors.New("the field Patience is set, Valid is not, and the model holds no rows out")
 	case f.Measure != "" && (f.Valid == nil || f.Score != nil):
 		return nil, errors.New("the field Measure is set, which needs Valid, and not Score")
-	case f.HeldOut && (f.Test != nil || !nn.HoldsOut(f.Net)):
-		return nil, fmt.Errorf("the field HeldOut is set, and a %T holds no rows out, or Test is set too", f.Net)
+	case f.HeldOut && !nn.HoldsOut(f.Net):
+		return nil, fmt.Errorf("the field HeldOut is set, and a %T holds no rows out", f.Net)
 	}
 	if f.Valid == nil {
 		return t, nil
@@ -190,7 +185,7 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 }
 
 // scored reports whether epochs have scores: by a test, or by rows that the model holds out.
-func (t *fitting) scored() bool { return t.Valid != nil || t.Test != nil || nn.HoldsOut(t.Net) }
+func (t *fitting) scored() bool { return t.Valid != nil || nn.HoldsOut(t.Net) }
 
 // lowest returns the number of the epoch with the lowest score, the first of equals. Without scores it
 // is the last epoch.
@@ -265,7 +260,7 @@ func (t *fitting) restore(text string) error {
 		return fmt.Errorf("it is not of a Fit: %w", err)
 	}
 	if len(s.Done) > 0 && (len(t.best) > 0) != (t.scored() && !t.Last) {
-		return errors.New("it was made with another of the fields Last, Valid, Test and HeldOut")
+		return errors.New("it was made with another of the fields Last, Valid and HeldOut")
 	}
 	t.done, t.now = s.Done, s.Now
 	if t.Checkpoint.Restore != nil {
@@ -332,16 +327,15 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	defer func() { t.since = time.Now() }()
 	e := t.now // a checkpoint before the end of the test stores t.now
 	e.Number, e.Train = len(t.done)+1, meanResult(e.Train)
-	switch {
-	case t.Test != nil:
-		e.Score, err = t.Test(ctx)
-	case t.Valid != nil:
-		if e.Valid, e.Value, err = t.test(ctx, t.valid.Records()); err == nil && !t.HeldOut {
-			e.Score = t.score(e.Valid, e.Value)
+	of := &e.Train
+	if t.Valid != nil {
+		e.Valid, e.Value, err = t.test(ctx, t.valid.Records())
+		if !t.HeldOut {
+			of = &e.Valid
 		}
 	}
-	if t.HeldOut || t.Test == nil && t.Valid == nil && t.scored() {
-		e.Score = t.score(e.Train, 0)
+	if err == nil && t.scored() {
+		e.Score = t.score(*of, e.Value)
 	}
 	if err == nil && (math.IsNaN(e.Score) || math.IsInf(e.Score, 0)) {
 		err = fmt.Errorf("the score of epoch %d is %v", e.Number, e.Score)

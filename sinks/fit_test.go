@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,9 +68,9 @@ func TestFitStops(t *testing.T) {
 		net, after := &nn.CNN{Seed: 3}, map[int]string{}
 		fit := fitted(t, sinks.Fit{
 			Net: net, Epochs: test.epochs, Patience: test.patience,
-			Test: func(context.Context) (float64, error) {
+			Valid: &p, Score: func(nn.Result) float64 {
 				after[len(after)+1] = net.Hash()
-				return scores[len(after)-1], nil
+				return scores[len(after)-1]
 			},
 		}, p)
 		if len(fit.Epochs) != test.want || fit.Best != test.best || net.Hash() != after[test.best] {
@@ -167,7 +168,7 @@ func TestFitCheckpointLarge(t *testing.T) {
 		net, tests := &nn.Logistic{Width: 1 << 17, Heads: 10}, 0.0
 		fit, err := sinks.Fit{
 			Net: net, Epochs: 3, Batch: 16, Last: last,
-			Test: func(context.Context) (float64, error) { tests++; return tests, nil },
+			Valid: &p, Score: func(nn.Result) float64 { tests++; return tests },
 			OnEpoch: func(e sinks.Epoch) error {
 				if e.Number == limit {
 					return power
@@ -212,11 +213,11 @@ func TestFitCheckpointInTest(t *testing.T) {
 		tests := 0
 		fit, err := sinks.Fit{
 			Net: &nn.CNN{Seed: 3}, Epochs: 3, Batch: 16,
-			Test: func(context.Context) (float64, error) {
+			Valid: &p, Score: func(nn.Result) float64 {
 				if tests++; tests == bad {
-					return 0, errTested
+					return math.NaN() // which is an error
 				}
-				return 1, nil
+				return 1
 			},
 			Checkpoint: sinks.Checkpoint{File: checkpoint, Resume: checkpoint != ""},
 		}.Run(context.Background(), p)
@@ -229,7 +230,7 @@ func TestFitCheckpointInTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := train(file, 2); !errors.Is(err, errTested) {
+	if _, err := train(file, 2); err == nil || !strings.Contains(err.Error(), "the score of epoch 2 is NaN") {
 		t.Fatal(err)
 	}
 	if got, err := train(file, 0); err != nil || !reflect.DeepEqual(got, want) {
@@ -239,17 +240,15 @@ func TestFitCheckpointInTest(t *testing.T) {
 
 func TestFitErrors(t *testing.T) {
 	p := fields(10, 8)
-	test := func(context.Context) (float64, error) { return 0, nil }
 	for _, c := range []struct {
 		fit  sinks.Fit
 		want string
 	}{
 		{sinks.Fit{}, "Net is not set"},
 		{sinks.Fit{Net: &nn.CNN{}, Epochs: -1}, "Epochs is -1"},
-		{sinks.Fit{Net: &nn.CNN{}, Patience: 3}, "neither Valid nor Test"},
-		{sinks.Fit{Net: &nn.CNN{}, Valid: &p, Test: test}, "both set"},
+		{sinks.Fit{Net: &nn.CNN{}, Patience: 3}, "Valid is not"},
 		{sinks.Fit{Net: &nn.CNN{}, HeldOut: true}, "holds no rows out"},
-		{sinks.Fit{Net: &nn.CNN{}, Test: func(context.Context) (float64, error) { return 0, errTested }}, errTested.Error()},
+		{sinks.Fit{Net: &nn.CNN{}, Valid: &p, Score: func(nn.Result) float64 { return math.Inf(1) }}, "the score of epoch 1 is +Inf"},
 		{sinks.Fit{Net: &nn.CNN{Maps1: -3}}, "Maps1 is -3"},
 	} {
 		if _, err := c.fit.Run(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "fit: fit:") {
@@ -267,11 +266,11 @@ func TestFitErrors(t *testing.T) {
 func TestObserverOfEarlyEnd(t *testing.T) {
 	bad, tests := errors.New("on purpose"), 0
 	for _, test := range []struct {
-		score func(context.Context) (float64, error)
+		epoch func(sinks.Epoch) error
 		want  error
 	}{
-		{func(context.Context) (float64, error) { tests++; return float64(tests), nil }, nil},
-		{func(context.Context) (float64, error) { return 0, bad }, bad},
+		{nil, nil},
+		{func(sinks.Epoch) error { return bad }, bad},
 	} {
 		runs := 0
 		ctx := flow.Observe(context.Background(), func(flow.Observed) func(error) {
@@ -281,7 +280,10 @@ func TestObserverOfEarlyEnd(t *testing.T) {
 				}
 			}
 		})
-		fit, err := sinks.Fit{Net: &nn.CNN{Seed: 1}, Epochs: 20, Patience: 2, Test: test.score}.Run(ctx, fields(64, 32))
+		counts := flow.From(sources.Families{Graphs: 64}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 1}}})
+		fit, err := sinks.Fit{
+			Net: &nn.Logistic{Width: 1 << 10, Heads: 4}, Epochs: 20, Patience: 2, Score: func(nn.Result) float64 { tests++; return float64(tests) }, OnEpoch: test.epoch,
+		}.Run(ctx, counts)
 		if runs == 0 || !errors.Is(err, test.want) || len(fit.Epochs) == 20 {
 			t.Errorf("%d runs with %d epochs: %v", runs, len(fit.Epochs), err)
 		}

@@ -88,7 +88,7 @@ type answers struct {
 }
 
 // write appends one prediction with the ids of its node, graph or pair: one id, or two for a link. Integer
-// ids are decimal. An empty id is an error.
+// ids are decimal. An empty id is an error. After an error the record is not complete.
 func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	want := 1
 	if w.columns.Links {
@@ -100,24 +100,19 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	if len(p.Targets) != len(w.columns.Targets) {
 		return fmt.Errorf("scores: %d targets, want %d", len(p.Targets), len(w.columns.Targets))
 	}
-	numbers := make([]int64, len(ids)) // all ids are checked before the first is appended
 	for i, id := range ids {
 		if id == "" {
 			return fmt.Errorf("scores: row %d: column %q: the id is empty", w.rows+1, w.schema.Field(i).Name)
 		}
-		if w.columns.IDs != graph.StringIDs {
-			var err error
-			if numbers[i], err = strconv.ParseInt(id, 10, 64); err != nil {
-				return fmt.Errorf("scores: row %d: column %q: the id %.80q is no integer", w.rows+1, w.schema.Field(i).Name, id)
-			}
-		}
-	}
-	for i, id := range ids {
 		switch b := w.build.Field(i).(type) {
 		case *array.StringBuilder:
 			b.Append(id)
 		case *array.Int64Builder:
-			b.Append(numbers[i])
+			n, err := strconv.ParseInt(id, 10, 64)
+			if err != nil {
+				return fmt.Errorf("scores: row %d: column %q: the id %.80q is no integer", w.rows+1, w.schema.Field(i).Name, id)
+			}
+			b.Append(n)
 		}
 	}
 	next := 1
