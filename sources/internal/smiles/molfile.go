@@ -189,56 +189,27 @@ func (r *molfile) property(text string, least, most int, set func(a *Atom, v, x 
 	return nil
 }
 
-// usual returns the valences from which hydrogens are implied.
-func usual(e Element) []int {
-	switch e.String() {
-	case "Si":
-		return []int{4}
-	case "As":
-		return []int{3, 5}
-	case "Se", "Te":
-		return []int{2, 4, 6}
-	}
-	return valences(e)
-}
-
 // hydrogens sets the implied hydrogens. An ion has the valences of its isoelectronic element: N+ those of C.
 func (r *molfile) hydrogens() {
-	order := make([]int, r.n)
 	for _, b := range r.m.Bonds {
-		o := int(b.Type)
 		if b.Type == Aromatic {
-			o = 1 // an aromatic atom adds 1 below for all its aromatic bonds
 			r.m.Atoms[b.A].Aromatic, r.m.Atoms[b.B].Aromatic = true, true
 		}
-		order[b.A] += o
-		order[b.B] += o
 	}
-	for v := range r.m.Atoms {
-		a := &r.m.Atoms[v]
-		if a.Aromatic {
-			order[v]++
-		}
-		order[v] += int(r.radical[v])
-		want := usual(a.Element)
+	for v, order := range r.m.orders() {
+		a, radical := &r.m.Atoms[v], int(r.radical[v])
+		want := valences[a.Element]
 		if as := int(a.Element) - int(a.Charge); want != nil && a.Charge != 0 {
 			if want = nil; as > 0 && as < len(symbols) {
-				want = usual(Element(as))
+				want = valences[as]
 			}
 		}
-		switch {
-		case r.valence[v] == 15:
+		switch valence := int(r.valence[v]); {
+		case valence == 15:
 			want = nil
-		case r.valence[v] > 0:
-			want = []int{int(r.valence[v]) + int(r.radical[v])}
-		case a.Aromatic && len(want) > 1:
-			want = want[:1]
+		case valence > 0:
+			want = []int{valence + radical}
 		}
-		for _, n := range want {
-			if n >= order[v] {
-				a.Hydrogens = int8(min(9, n-order[v]))
-				break
-			}
-		}
+		a.fill(order+radical, want)
 	}
 }

@@ -101,6 +101,8 @@ func (p *parser) parse() error {
 	return nil
 }
 
+var bonds = [128]BondType{'-': Single, '/': Single, '\\': Single, '=': Double, '#': Triple, '$': Quadruple, ':': Aromatic}
+
 func (p *parser) token() error {
 	at, c := p.at, p.text[p.at]
 	switch c {
@@ -139,19 +141,7 @@ func (p *parser) token() error {
 		case p.bond != 0:
 			return p.fail(at, "a second bond, want an atom")
 		}
-		p.bondAt = at
-		switch c {
-		case '=':
-			p.bond = Double
-		case '#':
-			p.bond = Triple
-		case '$':
-			p.bond = Quadruple
-		case ':':
-			p.bond = Aromatic
-		default:
-			p.bond = Single
-		}
+		p.bondAt, p.bond = at, bonds[c]
 		p.at++
 		return nil
 	case '%':
@@ -395,30 +385,9 @@ func (p *parser) finish() {
 			p.m.Bonds[i].Type = Aromatic
 		}
 	}
-	order := make([]int, len(p.m.Atoms))
-	for _, b := range p.m.Bonds {
-		o := int(b.Type)
-		if b.Type == Aromatic {
-			o = 1 // an aromatic atom adds 1 below for all its aromatic bonds
-		}
-		order[b.A] += o
-		order[b.B] += o
-	}
-	for v := range p.m.Atoms {
-		a := &p.m.Atoms[v]
-		if !p.organic[v] {
-			continue
-		}
-		normal := valences(a.Element)
-		if a.Aromatic {
-			order[v]++
-			normal = normal[:1]
-		}
-		for _, n := range normal {
-			if n >= order[v] {
-				a.Hydrogens = int8(n - order[v])
-				break
-			}
+	for v, order := range p.m.orders() {
+		if a := &p.m.Atoms[v]; p.organic[v] {
+			a.fill(order, valences[a.Element])
 		}
 	}
 }

@@ -92,23 +92,49 @@ var numbers, aromatics = func() (map[string]Element, map[string]Element) {
 	return all, lower
 }()
 
-// valences returns the normal valences of an element of the organic subset.
-func valences(e Element) []int {
-	switch e.String() {
-	case "B":
-		return []int{3}
-	case "C":
-		return []int{4}
-	case "N", "P":
-		return []int{3, 5}
-	case "O":
-		return []int{2}
-	case "S":
-		return []int{2, 4, 6}
-	case "F", "Cl", "Br", "I":
-		return []int{1}
+// valences has the usual valences of the elements that have implied hydrogens: those of the organic subset, and of
+// molfiles some more.
+var valences = func() (of [Elements][]int) {
+	for symbol, usual := range map[string][]int{
+		"B": {3}, "C": {4}, "Si": {4}, "N": {3, 5}, "P": {3, 5}, "As": {3, 5}, "O": {2}, "S": {2, 4, 6}, "Se": {2, 4, 6}, "Te": {2, 4, 6},
+		"F": {1}, "Cl": {1}, "Br": {1}, "I": {1},
+	} {
+		of[numbers[symbol]] = usual
 	}
-	return nil
+	return of
+}()
+
+// orders returns the sum of the orders of the bonds of each atom. The aromatic bonds of an atom count 1 each, and 1 together.
+func (m *Molecule) orders() []int {
+	order := make([]int, len(m.Atoms))
+	for _, b := range m.Bonds {
+		o := int(b.Type)
+		if b.Type == Aromatic {
+			o = 1
+		}
+		order[b.A] += o
+		order[b.B] += o
+	}
+	for v, a := range m.Atoms {
+		if a.Aromatic {
+			order[v]++
+		}
+	}
+	return order
+}
+
+// fill sets the implied hydrogens of an atom: those that complete the order to the smallest valence that is not below it. An
+// aromatic atom has its first valence.
+func (a *Atom) fill(order int, valences []int) {
+	if a.Aromatic && len(valences) > 1 {
+		valences = valences[:1]
+	}
+	for _, n := range valences {
+		if n >= order {
+			a.Hydrogens = int8(min(9, n-order))
+			return
+		}
+	}
 }
 
 // Error is a syntax error.
