@@ -359,53 +359,13 @@ func (s *Stream) raw() iter.Seq2[event.Event, error] {
 func (s *Stream) parse() (e event.Event, err error) {
 	e.Class = -1
 	s.attrs = s.attrs[:0]
-	var target bool
+	target := false
 	for i, use := range s.uses {
 		text, ok := s.rows.Value(i)
-		missing, bad := !ok, ""
-		switch use {
-		case useSource:
-			if missing {
-				bad = "there is no id"
-			} else if e.Source, err = s.node(0, text); err != nil {
-				bad = err.Error()
-			}
-		case useTarget:
-			if target = !missing; !missing {
-				if e.Target, err = s.node(1, text); err != nil {
-					bad = err.Error()
-				}
-			}
-		case useTime:
-			var whole, ok bool
-			if e.Time, whole, ok = parseTime(text, s.set.Columns.Scale); !ok {
-				bad = fmt.Sprintf("%q, want a time: an integer, a number, or a date such as 2006-01-02 or 2006-01-02T15:04:05Z", short(text))
-			} else if !whole {
-				s.stats.Cut++
-			}
-		case useKind:
-			var ok bool
-			if e.Kind, ok = kinds[string(text)]; !ok && !missing {
-				bad = fmt.Sprintf("%q, want one of %s, +, -", short(text), strings.Join(event.Kinds(), ", "))
-			}
-		case useClass:
-			if !missing && e.Kind == event.SetClass {
-				if e.Class, err = s.classes.number(sources.IDIn("", text, nil)); err != nil {
-					bad = err.Error()
-				}
-			}
-		case useAttribute:
-			x := math.NaN()
-			if !missing {
-				if x, err = decimal.Finite(string(text), 32); err != nil {
-					bad = fmt.Sprintf("%q, want a finite number", short(text))
-				}
-			}
-			s.attrs = append(s.attrs, float32(x))
+		if err := s.value(&e, use, text, ok); err != nil {
+			return e, s.rows.Fail(i, err)
 		}
-		if bad != "" {
-			return e, s.rows.Fail(i, errors.New(bad))
-		}
+		target = target || use == useTarget && ok
 	}
 	if e.OfEdge() && !target {
 		return e, s.rows.FailRow(fmt.Errorf("%v without a target", e.Kind))
@@ -425,6 +385,47 @@ func (s *Stream) parse() (e event.Event, err error) {
 		}
 	}
 	return e, nil
+}
+
+// value sets what a column of some use has in a row. ok is false without a value.
+func (s *Stream) value(e *event.Event, use int, text []byte, ok bool) (err error) {
+	switch use {
+	case useSource:
+		if !ok {
+			return errors.New("there is no id")
+		}
+		e.Source, err = s.node(0, text)
+	case useTarget:
+		if ok {
+			e.Target, err = s.node(1, text)
+		}
+	case useTime:
+		var whole bool
+		if e.Time, whole, ok = parseTime(text, s.set.Columns.Scale); !ok {
+			return fmt.Errorf("%q, want a time: an integer, a number, or a date such as 2006-01-02 or 2006-01-02T15:04:05Z", short(text))
+		}
+		if !whole {
+			s.stats.Cut++
+		}
+	case useKind:
+		var known bool
+		if e.Kind, known = kinds[string(text)]; ok && !known {
+			return fmt.Errorf("%q, want one of %s, +, -", short(text), strings.Join(event.Kinds(), ", "))
+		}
+	case useClass:
+		if ok && e.Kind == event.SetClass {
+			e.Class, err = s.classes.number(sources.IDIn("", text, nil))
+		}
+	case useAttribute:
+		x := math.NaN()
+		if ok {
+			if x, err = decimal.Finite(string(text), 32); err != nil {
+				return fmt.Errorf("%q, want a finite number", short(text))
+			}
+		}
+		s.attrs = append(s.attrs, float32(x))
+	}
+	return err
 }
 
 func short(text []byte) string { return string(text[:min(len(text), 40)]) }

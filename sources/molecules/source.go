@@ -404,38 +404,33 @@ func (c *scan) fail(column int, err error) error {
 	return c.Fail(column, err)
 }
 
+// graph returns the graph of the molecule of the row.
 func (c *scan) graph(b *sources.Builder) (*graph.Graph, error) {
-	m, err := c.molecule()
-	if err != nil {
+	if err := c.Broken(); err != nil {
 		return nil, err
 	}
-	g, err := moleculeGraph(b, m)
+	m, err := (*smiles.Molecule)(nil), error(nil)
+	if r, ok := c.Table.(*sdfReader); ok {
+		m = r.m
+	} else {
+		text, ok := c.Value(0)
+		if !ok {
+			return nil, c.fail(0, errors.New("there is no value, want SMILES"))
+		}
+		written := string(text)
+		if c.id > 0 {
+			if _, ok := c.Value(c.id); !ok {
+				return nil, c.fail(c.id, errors.New("there is no value, want an id"))
+			}
+		}
+		m, err = smiles.Parse(written)
+	}
+	var g *graph.Graph
+	if err == nil {
+		g, err = moleculeGraph(b, m)
+	}
 	if err != nil {
 		return nil, c.fail(0, err)
 	}
 	return g, nil
-}
-
-func (c *scan) molecule() (*smiles.Molecule, error) {
-	if err := c.Broken(); err != nil {
-		return nil, err
-	}
-	if r, ok := c.Table.(*sdfReader); ok {
-		return r.m, nil
-	}
-	text, ok := c.Value(0)
-	if !ok {
-		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
-	}
-	written := string(text)
-	if c.id > 0 {
-		if _, ok := c.Value(c.id); !ok {
-			return nil, c.fail(c.id, errors.New("there is no value, want an id"))
-		}
-	}
-	m, err := smiles.Parse(written)
-	if err != nil {
-		return nil, c.fail(0, err)
-	}
-	return m, nil
 }

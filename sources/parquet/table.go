@@ -221,7 +221,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 // set converts the next n rows of a column. place is the index of the next value, which advances. With an
 // error it returns the row within the batch.
 func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, of column) (row int, err error) {
-	unit := of.seconds + of.tens
+	real := of.seconds > 0 || of.tens > 0 // integers stand for numbers
 	v.Missing = nil
 	if data.Nulls != nil {
 		v.Missing = data.Nulls[t.at:][:n]
@@ -273,30 +273,22 @@ func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, plac
 			v.Spans = append(v.Spans, s)
 		}
 	case []int32:
-		if unit > 0 {
-			v.Floats = spread(v.Floats, x, v.Missing, n, place)
-			break
-		}
-		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+		spread(v, x, real, n, place)
 	case []int64:
-		if unit > 0 {
-			v.Floats = spread(v.Floats, x, v.Missing, n, place)
-			break
-		}
-		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+		spread(v, x, real, n, place)
 	case []uint32:
-		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+		spread(v, x, false, n, place)
 	case []uint64:
 		for i, big := range x[*place:min(len(x), *place+n)] {
 			if big > math.MaxInt64 {
 				return i, fmt.Errorf("%d is beyond %d", big, int64(math.MaxInt64))
 			}
 		}
-		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+		spread(v, x, false, n, place)
 	case []float32:
-		v.Floats = spread(v.Floats, x, v.Missing, n, place)
+		spread(v, x, true, n, place)
 	case []float64:
-		v.Floats = spread(v.Floats, x, v.Missing, n, place)
+		spread(v, x, true, n, place)
 	default:
 		return 0, fmt.Errorf("values are %T", data.Values)
 	}
@@ -320,16 +312,19 @@ func decimal(b []byte) float64 {
 	return f
 }
 
-// spread returns the values of n rows, with 0 for a missing one.
-func spread[D int64 | float64, T int32 | int64 | uint32 | uint64 | float32 | float64](to []D, from []T, missing []bool, n int, place *int) []D {
-	to = to[:0]
+// spread sets the integers or floats of n rows, with 0 for a missing one.
+func spread[T int32 | int64 | uint32 | uint64 | float32 | float64](v *sources.TableValues, from []T, real bool, n int, place *int) {
+	v.Integers, v.Floats = v.Integers[:0], v.Floats[:0]
 	for i := range n {
-		if missing != nil && missing[i] {
-			to = append(to, 0)
-			continue
+		x := T(0)
+		if v.Missing == nil || !v.Missing[i] {
+			x = from[*place]
+			*place++
 		}
-		to = append(to, D(from[*place]))
-		*place++
+		if real {
+			v.Floats = append(v.Floats, float64(x))
+		} else {
+			v.Integers = append(v.Integers, int64(x))
+		}
 	}
-	return to
 }

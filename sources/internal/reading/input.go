@@ -80,32 +80,25 @@ func (in Input) Lines(alive func() error) (*Lines, error) {
 		raw.Close()
 		return nil, InFile(l.File, err)
 	}
+	text := &unpacked{raw: raw}
 	switch {
 	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
+		text.form = "gzip"
+		text.ReadCloser, err = gzip.NewReader(b)
 	case string(magic) == "\x28\xb5\x2f\xfd":
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
-		if err != nil {
-			raw.Close()
-			return nil, InFile(l.File, err)
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20)); err == nil {
+			text.form, text.ReadCloser = "zstd", z.IOReadCloser()
 		}
-		l.R = zstdReader{z, raw}
-		return l, nil
 	default:
-		l.R = readCloser{b, raw}
-		return l, nil
+		text.ReadCloser, err = io.NopCloser(b), nil
 	}
-	z, err := gzip.NewReader(b)
 	if err != nil {
 		raw.Close()
-		return nil, InFile(l.File, cutShort(err))
+		return nil, InFile(l.File, text.plain(err))
 	}
-	l.R = readCloser{gzipReader{z}, raw}
+	l.R = text
 	return l, nil
-}
-
-type readCloser struct {
-	io.Reader
-	io.Closer
 }
 
 type counting struct {
@@ -119,39 +112,30 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zstdReader reports truncation in plain words.
-type zstdReader struct {
-	z   *zstd.Decoder
-	raw io.Closer
+// unpacked is the text of a file, which may be packed.
+type unpacked struct {
+	io.ReadCloser
+	raw  io.Closer
+	form string // "" = not packed
 }
 
-func (z zstdReader) Read(p []byte) (int, error) {
-	n, err := z.z.Read(p)
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	return n, u.plain(err)
+}
+
+func (u *unpacked) Close() error {
+	u.ReadCloser.Close() // repeats the error of a damaged file
+	return u.raw.Close()
+}
+
+// plain reports truncation in plain words. Errors of zstd do not name the format.
+func (u *unpacked) plain(err error) error {
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("zstd: the file is cut short: %w", err)
-	case err != nil && err != io.EOF:
-		err = fmt.Errorf("zstd: %w", err)
-	}
-	return n, err
-}
-
-func (z zstdReader) Close() error {
-	z.z.Close()
-	return z.raw.Close()
-}
-
-// gzipReader reports truncation in plain words.
-type gzipReader struct{ z *gzip.Reader }
-
-func (g gzipReader) Read(p []byte) (int, error) {
-	n, err := g.z.Read(p)
-	return n, cutShort(err)
-}
-
-func cutShort(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("gzip: the file is cut short: %w", err)
+	case errors.Is(err, io.ErrUnexpectedEOF) && u.form != "":
+		return fmt.Errorf("%s: the file is cut short: %w", u.form, err)
+	case err != nil && err != io.EOF && u.form == "zstd":
+		return fmt.Errorf("zstd: %w", err)
 	}
 	return err
 }
