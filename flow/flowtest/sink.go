@@ -11,7 +11,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // RunSink checks a sink: it takes the records, also in small pieces, with records without rows in
@@ -80,22 +79,16 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 
 // into streams t.in into a new sink and checks that the run ends with the error want.
 func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want error) error {
-	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(record.Poison{})
-	opened, done := open()
-	sink := &audit{Sink: opened}
-	err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Allocator: mem}).Run(ctx)
-	if done != nil {
-		done()
-	}
-	if !errors.Is(err, want) {
-		return fmt.Errorf("the error is %v, want %v", err, want)
-	}
-	if sink.wrong != nil {
+	return clean(func(mem memory.Allocator) error {
+		opened, done := open()
+		sink := &audit{Sink: opened}
+		err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Allocator: mem}).Run(ctx)
+		if done != nil {
+			done()
+		}
+		if !errors.Is(err, want) {
+			return fmt.Errorf("the error is %v, want %v", err, want)
+		}
 		return sink.wrong
-	}
-	if mem.CurrentAlloc() != 0 {
-		return fmt.Errorf("%d bytes allocated by the run are not freed", mem.CurrentAlloc())
-	}
-	return leak.Within(patience, before)
+	})
 }

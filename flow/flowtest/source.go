@@ -13,7 +13,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // RunSource checks a source that ends: it opens again to the same rows, keeps
@@ -54,60 +53,45 @@ func RunSource(t *testing.T, src flow.Source) {
 // readAll reads up to n records of src, or all, and returns their rows. Each
 // record is read after the reader has been closed.
 func readAll(src flow.Source, n int) (rows []string, err error) {
-	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(record.Poison{})
-	ctx := context.Background()
-	r, err := src.Open(ctx, mem)
-	if err != nil {
-		return nil, err
-	}
-	var recs []arrow.Record
-	for len(recs) != n {
-		var rec arrow.Record
-		if rec, err = r.Next(ctx); err != nil {
-			break
+	err = clean(func(mem memory.Allocator) error {
+		ctx := context.Background()
+		r, err := src.Open(ctx, mem)
+		if err != nil {
+			return err
 		}
-		recs = append(recs, rec)
-		if !rec.Schema().Equal(r.Schema()) {
-			err = fmt.Errorf("record %d has the schema %v, want %v", len(recs)-1, rec.Schema(), r.Schema())
-			break
+		var recs []arrow.Record
+		for len(recs) != n {
+			var rec arrow.Record
+			if rec, err = r.Next(ctx); err != nil {
+				break
+			}
+			recs = append(recs, rec)
+			if !rec.Schema().Equal(r.Schema()) {
+				err = fmt.Errorf("record %d has the schema %v, want %v", len(recs)-1, rec.Schema(), r.Schema())
+				break
+			}
 		}
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	err = errors.Join(err, r.Close())
-	rows = Rows(recs...)
-	record.Release(recs)
-	if err == nil && mem.CurrentAlloc() != 0 {
-		err = fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
-	}
-	return rows, errors.Join(err, leak.Within(patience, before))
+		if err == io.EOF {
+			err = nil
+		}
+		err = errors.Join(err, r.Close())
+		rows = Rows(recs...)
+		record.Release(recs)
+		return err
+	})
+	return rows, err
 }
 
 // cancelled checks that a run ends with its context, which is cancelled at the first record.
 func cancelled(src flow.Source) error {
-	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(record.Poison{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	sink := &catch{trial: trial{endless: true, write: func(int) error { stop(); return nil }}}
-	running := flow.From(src).To(sink).With(flow.Options{Allocator: mem}).Start(ctx)
 	time.AfterFunc(patience, stop) // ends the run if no record comes
-	done := make(chan error, 1)
-	go func() { done <- running.Wait() }()
-	select {
-	case err := <-done:
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("the error is %v, want context.Canceled", err)
-		}
-	case <-time.After(2 * patience):
-		return fmt.Errorf("the run goes on %v after its context has ended", patience)
+	r, err := trial{from: src, endless: true, write: func(int) error { stop(); return nil }}.run(ctx)
+	if err == nil && r.err != nil && !errors.Is(r.err, context.Canceled) {
+		err = fmt.Errorf("the error is %v, want context.Canceled", r.err)
 	}
-	if mem.CurrentAlloc() != 0 {
-		return fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
-	}
-	return leak.Within(patience, before)
+	return err
 }
 
 // RunIdle checks a source that has nothing more to give and does not end, like
@@ -133,44 +117,38 @@ func RunIdle(t *testing.T, src flow.Source) {
 
 // idle calls Next until it fails. The context ends after the given time.
 func idle(src flow.Source, after time.Duration) error {
-	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(record.Poison{})
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	r, err := src.Open(ctx, mem)
-	if err != nil {
-		return err
-	}
-	if after == 0 {
-		stop()
-	} else {
-		time.AfterFunc(after, stop)
-	}
-	ended := make(chan error, 1)
-	go func() {
-		for {
-			rec, err := r.Next(ctx)
-			if err != nil {
-				ended <- err
-				return
-			}
-			rec.Release()
+	return clean(func(mem memory.Allocator) error {
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		r, err := src.Open(ctx, mem)
+		if err != nil {
+			return err
 		}
-	}()
-	<-ctx.Done()
-	select {
-	case err = <-ended:
-	case <-time.After(patience):
-		return fmt.Errorf("Next goes on %v after its context has ended", patience)
-	}
-	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("the error of Next is %v, want that of the context", err)
-	}
-	if err := r.Close(); err != nil {
-		return err
-	}
-	if mem.CurrentAlloc() != 0 {
-		return fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
-	}
-	return leak.Within(patience, before)
+		if after == 0 {
+			stop()
+		} else {
+			time.AfterFunc(after, stop)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				rec, err := r.Next(ctx)
+				if err != nil {
+					ended <- err
+					return
+				}
+				rec.Release()
+			}
+		}()
+		<-ctx.Done()
+		select {
+		case err = <-ended:
+		case <-time.After(patience):
+			return fmt.Errorf("Next goes on %v after its context has ended", patience)
+		}
+		if !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the error of Next is %v, want that of the context", err)
+		}
+		return r.Close()
+	})
 }

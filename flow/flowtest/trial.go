@@ -20,8 +20,23 @@ import (
 // within a second, but a busy machine needs more.
 var patience = 10 * time.Second
 
+// clean calls f with a checked allocator over record.Poison and returns its error, or else that of a buffer or a goroutine that f
+// leaves behind.
+func clean(f func(mem memory.Allocator) error) error {
+	before := leak.IgnoreCurrent()
+	mem := memory.NewCheckedAllocator(record.Poison{})
+	if err := f(mem); err != nil {
+		return err
+	}
+	if n := mem.CurrentAlloc(); n != 0 {
+		return fmt.Errorf("%d bytes allocated by the run are not freed", n)
+	}
+	return leak.Within(patience, before)
+}
+
 // trial is one run of an operator under the conditions of a check.
 type trial struct {
+	from    flow.Source // in place of the records of in; or nil
 	op      flow.Operator
 	schema  *arrow.Schema  // of in
 	in      []arrow.Record // input
@@ -48,16 +63,24 @@ type result struct {
 
 // run runs the trial. The error is a leak, a hang or an early acknowledgement. A run that hangs keeps its
 // input and its result, since it may continue after the check.
-func (t trial) run(ctx context.Context) (result, error) {
-	var r result
+func (t trial) run(ctx context.Context) (r result, err error) {
+	err = clean(func(mem memory.Allocator) error { return t.runIn(ctx, mem, &r) })
+	if err != nil && r.err != nil {
+		err = fmt.Errorf("%w (%v)", err, r.err)
+	}
+	return r, err
+}
+
+func (t trial) runIn(ctx context.Context, mem memory.Allocator, r *result) error {
 	for _, rec := range t.in {
 		rec.Retain()
 	}
-	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(record.Poison{})
 	sink := &catch{trial: t, missing: map[int64]int{}}
 	src := &feed{trial: t, left: sink}
 	p := flow.From(src)
+	if t.from != nil {
+		p = flow.From(t.from)
+	}
 	if t.op != nil {
 		p = p.Via(t.op)
 	}
@@ -79,12 +102,12 @@ func (t trial) run(ctx context.Context) (result, error) {
 	select {
 	case <-done:
 	case <-time.After(10 * patience):
-		return result{}, fmt.Errorf("the run has not ended after %v", 10*patience)
+		return fmt.Errorf("the run has not ended after %v", 10*patience)
 	case <-ctx.Done():
 		select {
 		case <-done:
 		case <-time.After(patience):
-			return result{}, fmt.Errorf("the run goes on %v after its context has ended", patience)
+			return fmt.Errorf("the run goes on %v after its context has ended", patience)
 		}
 	}
 	r.rows, r.pos = Rows(sink.recs...), positions(sink.recs...)
@@ -94,20 +117,18 @@ func (t trial) run(ctx context.Context) (result, error) {
 	}
 	if t.loans != nil {
 		if err := t.loans.settle(); err != nil {
-			return r, err
+			return err
 		}
 	}
 	switch {
-	case mem.CurrentAlloc() != 0:
-		return r, fmt.Errorf("%d bytes allocated by the run are not freed (%v)", mem.CurrentAlloc(), r.err)
 	case src.closed != src.opened:
-		return r, fmt.Errorf("the source was opened %d times and closed %d times", src.opened, src.closed)
+		return fmt.Errorf("the source was opened %d times and closed %d times", src.opened, src.closed)
 	case src.early != nil:
-		return r, src.early
+		return src.early
 	case t.expect != nil && r.err == nil && src.acked != last(t.in):
-		return r, fmt.Errorf("at the end position %d is acknowledged, want %d", src.acked, last(t.in))
+		return fmt.Errorf("at the end position %d is acknowledged, want %d", src.acked, last(t.in))
 	}
-	return r, leak.Within(patience, before)
+	return nil
 }
 
 // last returns the last position of a stream, or -1.

@@ -56,6 +56,7 @@ func (g *Graph) induced(old, number []int32, gone func(v, u int32) bool) *Graph 
 	if g.SparseCard > 0 {
 		h.SparseOffsets, h.NodeSparse = make([]int32, 1, len(old)+1), nil
 	}
+	h.Degrees = nil
 	push := func(ofEdges bool, i int) {
 		for a := range to {
 			if to[a].ofEdges == ofEdges {
@@ -78,6 +79,9 @@ func (g *Graph) induced(old, number []int32, gone func(v, u int32) bool) *Graph 
 		}
 		h.Offsets = append(h.Offsets, int32(len(h.Neighbors)))
 		push(false, int(v))
+		if g.Degrees != nil {
+			h.Degrees = append(h.Degrees, g.Degrees[v])
+		}
 		if g.SparseCard > 0 {
 			h.NodeSparse = append(h.NodeSparse, g.Sparse(v)...)
 			h.SparseOffsets = append(h.SparseOffsets, int32(len(h.NodeSparse)))

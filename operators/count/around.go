@@ -83,7 +83,7 @@ type aroundCounter struct {
 	place []int32  // with Ways, by node: its index in around
 	rim   int      // with Ways: number of nodes up to distance 1
 
-	at func(v int32, at standing) // set by Find, else nil
+	word aroundWord // borrowed by show
 }
 
 // standing is the position of a node relative to the root: its distance, and a set of ways or 0.
@@ -101,6 +101,11 @@ func (p standing) in(h Hash) Hash {
 }
 
 func (a *aroundCounter) Count(in Input, bag *Bag) error {
+	return a.run(in, func(id Hash, _ *aroundWord) { bag.Add(uint64(id), 1) })
+}
+
+// run calls show with the words around each root.
+func (a *aroundCounter) run(in Input, show func(id Hash, w *aroundWord)) error {
 	g := in.Graph
 	if in.Roots == nil {
 		return errNoRoots
@@ -119,14 +124,14 @@ func (a *aroundCounter) Count(in Input, bag *Bag) error {
 	}
 	for _, root := range in.Roots {
 		if root >= 0 {
-			a.root(g, root, bag)
+			a.root(g, root, show)
 		}
 	}
 	return nil
 }
 
-// root adds the words of the nodes around root, ring by ring, and of root itself.
-func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
+// root calls show with the words of the nodes around root, ring by ring, and of root itself.
+func (a *aroundCounter) root(g *graph.Graph, root int32, show func(id Hash, w *aroundWord)) {
 	if a.Ways {
 		a.place[root] = 0
 	}
@@ -134,9 +139,9 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	for begin, ring := 0, 0; ; ring++ {
 		end := len(a.around)
 		for i, v := range a.around[begin:end] {
-			a.words(g, v, standing{ring: ring}, bag)
+			a.words(g, v, standing{ring: ring}, show)
 			if a.Ways && a.ways[begin+i] != 0 {
-				a.words(g, v, standing{ring, a.ways[begin+i]}, bag)
+				a.words(g, v, standing{ring, a.ways[begin+i]}, show)
 			}
 		}
 		if ring == a.Hops || !a.next(g, begin) {
@@ -149,16 +154,50 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	}
 }
 
-// words adds the words of the attributes of node v, which stands at a position, and of its edges.
-func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
+// aroundWord is what a word of Around says about a node, or about an edge of the node.
+type aroundWord struct {
+	node      int32
+	at        standing
+	kind      Hash    // one of the kinds of words
+	channel   int     // of an attribute
+	value     int32   // of a discrete or sparse attribute, or the binary digits of a degree
+	low, high float64 // interval of a number
+	entry     int     // CSR entry of the edge, or -1
+	class     int     // of a word of Beliefs: channel of the class, -1 in other words
+	about     float64 // of a word of Beliefs: expected number of neighbours of the class
+}
+
+// words calls show with the words of the attributes of node v, which stands at a position, and of its edges.
+func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, show func(id Hash, w *aroundWord)) {
+	w := &a.word
+	*w = aroundWord{node: v, at: at, entry: -1, class: -1}
 	for _, i := range g.Sparse(v) {
-		bag.Add(uint64(at.in(kindAround).Add(uint64(i))), 1)
+		w.kind, w.value = kindAround, i
+		show(at.in(kindAround).Add(uint64(i)), w)
 	}
-	a.discrete(g, v, at, bag)
-	a.numbers(g, v, at, func(id Hash, _, _ int, _, _ float64) { bag.Add(uint64(id), 1) })
-	a.expected(g, v, at, func(id Hash, _ func(Dictionary) string) { bag.Add(uint64(id), 1) })
-	if a.at != nil {
-		a.at(v, at)
+	for i := range g.NodeCats {
+		w.kind, w.channel, w.value = kindAroundCat, i, g.NodeCat[int(v)*g.NodeCats+i]
+		show(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(w.value)), w)
+	}
+	if g.SparseCard == 0 {
+		w.kind, w.value = kindAroundSize, int32(bits.Len(uint(g.WholeDegree(v))))
+		show(at.in(kindAroundSize).Add(uint64(w.value)), w)
+	}
+	a.expected(g, w, show)
+	w.class, w.kind = -1, kindAroundAttr
+	a.numbers(w, g.NodeAttr, a.Bins.Nodes, int(v), show)
+	if !a.leads(g, v, at) {
+		return
+	}
+	first, last := int(g.Offsets[v]), int(g.Offsets[v+1])
+	w.kind = kindAroundEdgeAttr
+	for w.entry = first; w.entry < last; w.entry++ {
+		a.numbers(w, g.EdgeAttr, a.Bins.Edges, w.entry, show)
+	}
+	w.kind = kindAroundEdge
+	for e := first * g.EdgeCats; e < last*g.EdgeCats; e++ {
+		w.entry, w.channel, w.value = e/g.EdgeCats, e%g.EdgeCats, g.EdgeCat[e]
+		show(at.in(kindAroundEdge).Add(uint64(w.channel)).Add(uint64(w.value)), w)
 	}
 }
 
@@ -167,46 +206,24 @@ func (a *aroundCounter) leads(g *graph.Graph, v int32, at standing) bool {
 	return at.ring < a.Hops && at.ways == 0 && (at.ring == 0 || g.WholeDegree(v) <= MostAround)
 }
 
-// numbers calls do with each interval of a continuous attribute of a node, with its channel, and
-// with those of the node's edges, with their entries.
-func (a *aroundCounter) numbers(g *graph.Graph, v int32, at standing, do func(id Hash, channel, entry int, low, high float64)) {
-	add := func(h Hash, attr []float32, bins []Cuts, row, entry int) {
-		if len(bins) > MostChannels && at.ring > 0 {
-			return
-		}
-		for c, cuts := range bins {
-			cuts.Words(at.in(h).Add(uint64(c)), attr[row*len(bins)+c], min(at.ring, 1), func(id Hash, low, high float64) {
-				do(id, c, entry, low, high)
-			})
-		}
-	}
-	add(kindAroundAttr, g.NodeAttr, a.Bins.Nodes, int(v), -1)
-	if len(a.Bins.Edges) > 0 && a.leads(g, v, at) {
-		for e := int(g.Offsets[v]); e < int(g.Offsets[v+1]); e++ {
-			add(kindAroundEdgeAttr, g.EdgeAttr, a.Bins.Edges, e, e)
-		}
-	}
-}
-
-// discrete adds the words of the discrete attributes of a node, and of its edges.
-func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag) {
-	for i := range g.NodeCats {
-		bag.Add(uint64(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(g.NodeCat[int(v)*g.NodeCats+i]))), 1)
-	}
-	if g.SparseCard == 0 {
-		bag.Add(uint64(at.in(kindAroundSize).Add(uint64(bits.Len(uint(g.WholeDegree(v)))))), 1)
-	}
-	if !a.leads(g, v, at) {
+// numbers calls show with each interval of the continuous attributes of a row of attr: a node or an edge.
+func (a *aroundCounter) numbers(w *aroundWord, attr []float32, bins []Cuts, row int, show func(id Hash, w *aroundWord)) {
+	if len(bins) > MostChannels && w.at.ring > 0 {
 		return
 	}
-	for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
-		bag.Add(uint64(at.in(kindAroundEdge).Add(uint64(e%g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), 1)
+	for c, cuts := range bins {
+		w.channel = c
+		cuts.Words(w.at.in(w.kind).Add(uint64(c)), attr[row*len(bins)+c], min(w.at.ring, 1), func(id Hash, low, high float64) {
+			w.low, w.high = low, high
+			show(id, w)
+		})
 	}
 }
 
-// expected calls do with the words of Beliefs of a node and their texts: the expected number of
+// expected calls show with the words of Beliefs of a node: the expected number of
 // neighbours of each class, without the root, alone and with each attribute of the node.
-func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(id Hash, text func(Dictionary) string)) {
+func (a *aroundCounter) expected(g *graph.Graph, w *aroundWord, show func(id Hash, w *aroundWord)) {
+	v, at := w.node, w.at
 	if at.ring > 1 || at.ways != 0 || at.ring > 0 && g.WholeDegree(v) > MostAround {
 		return
 	}
@@ -220,33 +237,28 @@ func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(i
 		}
 		x := float64(sum) / (1 << 20)
 		step := int(math.Round(2 * x))
-		about := float64(step) / 2
+		w.class, w.about = c, float64(step)/2
 		if x >= 8 {
 			step = 16 + int(4*math.Log2(x/8))
-			about = math.Exp2(float64(step-16)/4 + 3)
+			w.about = math.Exp2(float64(step-16)/4 + 3)
 		}
 		h := at.in(kindAroundExpected).Add(uint64(c - own)).Add(uint64(step))
-		add := func(id Hash, of func(Dictionary) string) {
-			do(id, func(names Dictionary) string {
-				name, _ := named(names.NodeNumber, "number", c)
-				return of(names) + fmt.Sprintf("about %.3g of %s around", about, name)
-			})
-		}
-		add(h, func(Dictionary) string { return "" })
+		w.kind = kindAroundExpected
+		show(h, w)
 		if g.SparseCard == 0 {
-			digits := uint64(bits.Len(uint(g.WholeDegree(v))))
-			add(h.Add(0).Add(digits), func(Dictionary) string { return "degree " + doublingText(digits) + ", " })
+			w.kind, w.value = kindAroundSize, int32(bits.Len(uint(g.WholeDegree(v))))
+			show(h.Add(0).Add(uint64(w.value)), w)
 		}
 		for i := range g.NodeCats {
-			value := g.NodeCat[int(v)*g.NodeCats+i]
-			add(h.Add(1).Add(uint64(i)).Add(uint64(value)), func(names Dictionary) string { return names.node(i, value) + ", " })
+			w.kind, w.channel, w.value = kindAroundCat, i, g.NodeCat[int(v)*g.NodeCats+i]
+			show(h.Add(1).Add(uint64(i)).Add(uint64(w.value)), w)
 		}
+		w.kind = kindAroundAttr
 		for i := range min(own, len(a.Bins.Nodes)) {
+			w.channel = i
 			a.Bins.Nodes[i].Words(h.Add(2).Add(uint64(i)), g.NodeAttr[int(v)*g.NodeAttrs+i], levels-1, func(id Hash, low, high float64) {
-				add(id, func(names Dictionary) string {
-					name, offset := named(names.NodeNumber, "number", i)
-					return inText(name, low, high, offset) + ", "
-				})
+				w.low, w.high = low, high
+				show(id, w)
 			})
 		}
 	}

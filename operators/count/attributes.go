@@ -49,6 +49,24 @@ var kindNodeAttr, kindEdgeAttr = Kind("node attributes"), Kind("edge attributes"
 
 // Count implements Counter.
 func (a *attributes) Count(in Input, bag *Bag) error {
+	return a.words(in, func(id Hash, _ *attributeWord) { bag.Add(uint64(id), 1) })
+}
+
+// attributeWord is what a word of Attributes says: a number of a channel, the interval of a value, of a node with its label, or
+// of the two ends of an edge.
+type attributeWord struct {
+	channel  int
+	edges    bool   // the channel is one of edges
+	number   string // name of the number, or ""
+	tile     tile   // of the number
+	width    float64
+	entry    int   // node or CSR entry of the value; -1 for a number
+	labelled bool  // with the label of the node
+	beside   int32 // other end of an edge, or -1
+}
+
+// words calls show with each word of a graph.
+func (a *attributes) words(in Input, show func(id Hash, w *attributeWord)) error {
 	g := in.Graph
 	a.labels.reset(g)
 	for c := range min(g.NodeAttrs, MostChannels) {
@@ -56,30 +74,46 @@ func (a *attributes) Count(in Input, bag *Bag) error {
 			return in.Err()
 		}
 		a.channel(g.NodeAttr, g.NodeAttrs, g.N(), c)
-		a.count(bag, kindNodeAttr.Add(uint64(c)), g)
+		a.ofChannel(kindNodeAttr.Add(uint64(c)), attributeWord{channel: c}, g, show)
 	}
 	for c := range min(g.EdgeAttrs, MostChannels) {
 		if in.Err() != nil {
 			return in.Err()
 		}
 		a.channel(g.EdgeAttr, g.EdgeAttrs, len(g.Neighbors), c)
-		a.count(bag, kindEdgeAttr.Add(uint64(c)), nil)
+		a.ofChannel(kindEdgeAttr.Add(uint64(c)), attributeWord{channel: c, edges: true}, g, show)
 	}
 	return nil
 }
 
-// count adds the words of the current channel of the nodes of g, or of edges if g is nil.
-func (a *attributes) count(bag *Bag, h Hash, g *graph.Graph) {
+// ofChannel calls show with the words of the current channel. It sets the other fields of w.
+func (a *attributes) ofChannel(h Hash, w attributeWord, g *graph.Graph, show func(id Hash, w *attributeWord)) {
+	w.entry, w.beside = -1, -1
 	mean, deviation := a.moments()
-	a.numbers(bag, h.Add(0), mean, deviation)
+	if n := len(a.sorted); n > 0 {
+		for i, x := range [...]float64{mean, deviation, a.sorted[0], a.sorted[n/2], a.sorted[n-1]} {
+			h, w := h.Add(0).Add(uint64(i)), w
+			w.number = [...]string{"mean", "deviation", "least", "middle", "largest"}[i]
+			if x < 0 {
+				h, x, w.number = h.Add(1), -x, "minus "+w.number
+			}
+			tiles(h, x, func(id Hash, t tile) {
+				w.tile = t
+				show(id, &w)
+			})
+		}
+	}
 	widest := a.widest(deviation)
 	for e := widest - 2; e <= widest; e++ {
-		h, width := h.Add(1).Add(uint64(e)), math.Ldexp(1, e)
-		for _, x := range a.x {
-			bag.Add(uint64(h.Add(interval(x, width))), 1)
+		h := h.Add(1).Add(uint64(e))
+		w.width = math.Ldexp(1, e)
+		for i, x := range a.x {
+			w.entry = i
+			show(h.Add(interval(x, w.width)), &w)
 		}
-		if g != nil && e > widest-2 {
-			a.nodes(bag, h, width, g)
+		if !w.edges && e > widest-2 {
+			a.nodes(h, &w, g, show)
+			w.beside = -1
 		}
 	}
 }
@@ -127,21 +161,6 @@ func (a *attributes) moments() (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// numbers adds the words of the mean, deviation, least, middle and largest value of a channel.
-func (a *attributes) numbers(bag *Bag, h Hash, mean, deviation float64) {
-	n := len(a.sorted)
-	if n == 0 {
-		return
-	}
-	for i, x := range [...]float64{mean, deviation, a.sorted[0], a.sorted[n/2], a.sorted[n-1]} {
-		h := h.Add(uint64(i))
-		if x < 0 {
-			h, x = h.Add(1), -x
-		}
-		tile(bag, h, x)
-	}
-}
-
 // widest returns the exponent of the width of the widest interval.
 func (a *attributes) widest(deviation float64) int {
 	if len(a.sorted) == 0 {
@@ -165,19 +184,21 @@ func interval(x, width float64) uint64 {
 	return uint64(int64(math.Floor(x / width)))
 }
 
-// nodes adds the intervals of the nodes together with their labels, and those of the two ends of
-// edges.
-func (a *attributes) nodes(bag *Bag, h Hash, width float64, g *graph.Graph) {
+// nodes calls show with the intervals of the nodes together with their labels, and those of the two ends of edges.
+func (a *attributes) nodes(h Hash, w *attributeWord, g *graph.Graph, show func(id Hash, w *attributeWord)) {
 	for v := range int32(g.N()) {
-		own := interval(a.x[v], width)
-		if a.labels.nodes {
-			bag.Add(uint64(h.Add(own).Add(0).Add(a.labels.node(v))), 1)
+		own := interval(a.x[v], w.width)
+		w.entry, w.beside = int(v), -1
+		if w.labelled = a.labels.nodes; w.labelled {
+			show(h.Add(own).Add(0).Add(a.labels.node(v)), w)
 		}
+		w.labelled = false
 		for _, u := range g.Adj(v) {
 			// An arc counts at its tail. An edge counts at the end of the greater value, or at both
 			// if they are equal.
-			if other := interval(a.x[u], width); other <= own || g.Directed {
-				bag.Add(uint64(h.Add(own).Add(1).Add(other)), 1)
+			if other := interval(a.x[u], w.width); other <= own || g.Directed {
+				w.beside = u
+				show(h.Add(own).Add(1).Add(other), w)
 			}
 		}
 	}

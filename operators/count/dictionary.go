@@ -2,12 +2,9 @@ package count
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // Dictionary has the names of values that graphs carry as numbers. If a function is nil, or
@@ -386,40 +383,4 @@ func (t *colourTree) branches(round int, v int32) string {
 		i = j
 	}
 	return b.String()
-}
-
-// profileText returns the name of one of the five words of a node.
-func profileText(g *graph.Graph, v int32, id uint64) string {
-	n, least, most, sum := uint64(g.Degree(v)), uint64(math.MaxUint64), uint64(0), 0.
-	for _, u := range g.Adj(v) {
-		d := uint64(g.Degree(u))
-		least, most, sum = min(least, d), max(most, d), sum+float64(d)
-	}
-	h := kindProfile.Add(doublings(n))
-	small, large := doublings(least), doublings(most)
-	text := "profile: degree " + doublingText(doublings(n)) + ", neighbours' "
-	switch Hash(id) {
-	case h.Add(1).Add(small):
-		return text + "least " + doublingText(small)
-	case h.Add(2).Add(large):
-		return text + "largest " + doublingText(large)
-	case h.Add(3).Add(halfDoublings(sum / float64(n))):
-		return text + "mean about " + halfText(halfDoublings(sum/float64(n)))
-	case h.Add(5).Add(small).Add(large):
-		return text + "least " + doublingText(small) + " and largest " + doublingText(large)
-	}
-	squares := 0.
-	for _, u := range g.Adj(v) {
-		d := float64(g.Degree(u)) - sum/float64(n)
-		squares += d * d
-	}
-	if squares == 0 {
-		return text + "deviation 0"
-	}
-	return text + "deviation about " + halfText(halfDoublings(math.Sqrt(squares/float64(n))))
-}
-
-// halfText returns the text of the number that halfDoublings rounded to x.
-func halfText(x uint64) string {
-	return number(math.Exp2(float64(int64(x)-1<<32) / 2))
 }

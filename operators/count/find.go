@@ -1,8 +1,9 @@
 package count
 
 import (
+	"cmp"
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -334,16 +335,17 @@ func (p profileCounter) Find(in Input, _ Dictionary, emit func(Occurrence)) erro
 	if err := at.reset(in.Graph); err != nil {
 		return err
 	}
-	var bag Bag
 	for v := range int32(g.N()) {
 		if g.Degree(v) == 0 {
 			continue
 		}
 		members := func() ([]int32, []graph.Edge) { return at.ball(v, 1, 0) }
-		bag.Reset()
-		profile(g, v, &bag)
-		for _, e := range bag.Entries() {
-			emit(Occurrence{ID: e.ID, Count: e.Count, Nodes: []int32{v}, Members: members, Text: func() string { return profileText(g, v, e.ID) }})
+		p := profileOf(g, v)
+		words := p.words()
+		order := []int{0, 1, 2, 3, 4}
+		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(words[i], words[j]) })
+		for _, i := range order {
+			emit(Occurrence{ID: uint64(words[i]), Count: 1, Nodes: []int32{v}, Members: members, Text: func() string { return p.text(i) }})
 		}
 	}
 	return nil
@@ -356,8 +358,8 @@ func (s *statistics) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 		return err
 	}
 	for i, x := range all {
-		tiles(kindStatistic.Add(uint64(i)), x, func(id uint64, text func() string) {
-			emit(Occurrence{ID: id, Count: 1, Text: func() string { return statisticNames[i] + " " + text() }})
+		tiles(kindStatistic.Add(uint64(i)), x, func(id Hash, t tile) {
+			emit(Occurrence{ID: uint64(id), Count: 1, Text: func() string { return statisticNames[i] + " " + t.String() }})
 		})
 	}
 	return nil
@@ -366,27 +368,6 @@ func (s *statistics) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 var statisticNames = [...]string{
 	"nodes", "edges", "components", "independent cycles", "leaves", "pairs of edges that meet", "triangles", "largest degree", "largest core",
 	"edges per node", "density", "share of closed pairs of edges", "largest degree per node", "leaves per node", "components per node", "inequality of degrees",
-}
-
-// tiles calls show with the words of tile and their texts.
-func tiles(h Hash, x float64, show func(id uint64, text func() string)) {
-	var bag Bag
-	tile(&bag, h, x)
-	if x > 0 {
-		last := int64(math.Floor(4*math.Log2(x) + 1e-9))
-		for i := last - 7; i <= last; i++ {
-			show(uint64(h.Add(uint64(i))), func() string {
-				return "from " + number(math.Exp2(float64(i)/4)) + " to " + number(math.Exp2(float64(i)/4+2))
-			})
-		}
-		return
-	}
-	show(bag.entries[0].ID, func() string {
-		if math.IsNaN(x) {
-			return "unknown"
-		}
-		return "0 or less"
-	})
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }

@@ -56,6 +56,11 @@ func findGraph(rng *rand.Rand, directed bool) *graph.Graph {
 			g.NodeAttr = append(g.NodeAttr, []float32{-2, 0, 0.5, 3, float32(math.NaN())}[rng.IntN(5)])
 		}
 	}
+	if rng.IntN(3) == 0 { // a part of a larger graph
+		for v := range int32(n) {
+			g.Degrees = append(g.Degrees, int32(g.Degree(v))+rng.Int32N(9))
+		}
+	}
 	if rng.IntN(3) == 0 {
 		g.SparseCard, g.SparseOffsets = 5, []int32{0}
 		for range n {

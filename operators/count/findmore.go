@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -13,16 +12,7 @@ import (
 // edge, and a number of a channel the whole graph.
 func (a *attributes) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	g := in.Graph
-	a.labels.reset(g)
-	for c := range min(g.NodeAttrs, MostChannels) {
-		a.channel(g.NodeAttr, g.NodeAttrs, g.N(), c)
-		node := []int32{0}
-		a.find(kindNodeAttr.Add(uint64(c)), fmt.Sprint("node attribute ", c), emit, func(i int) Occurrence {
-			node[0] = int32(i)
-			return Occurrence{Nodes: node}
-		}, g, &names)
-	}
-	var ends []graph.Edge
+	var ends []graph.Edge // by CSR entry
 	if g.EdgeAttrs > 0 {
 		for v := range int32(g.N()) {
 			for _, u := range g.Adj(v) {
@@ -30,77 +20,50 @@ func (a *attributes) Find(in Input, names Dictionary, emit func(Occurrence)) err
 			}
 		}
 	}
-	for c := range min(g.EdgeAttrs, MostChannels) {
-		a.channel(g.EdgeAttr, g.EdgeAttrs, len(g.Neighbors), c)
-		a.find(kindEdgeAttr.Add(uint64(c)), fmt.Sprint("edge attribute ", c), emit, func(i int) Occurrence {
-			return Occurrence{Edges: ends[i : i+1]}
-		}, nil, &names)
-	}
-	return nil
+	return a.words(in, func(id Hash, word *attributeWord) {
+		w := *word
+		o := Occurrence{ID: uint64(id), Count: 1, Text: func() string { return a.text(w, &names) }}
+		switch {
+		case w.entry < 0:
+		case w.edges:
+			o.Edges = ends[w.entry : w.entry+1]
+		case w.beside >= 0:
+			o.Edges = []graph.Edge{edgeOf(g, int32(w.entry), w.beside)}
+		default:
+			o.Nodes = []int32{int32(w.entry)}
+		}
+		emit(o)
+	})
 }
 
-// find emits the words that count adds. about returns the location of value i.
-func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func(i int) Occurrence, g *graph.Graph, names *Dictionary) {
-	mean, deviation := a.moments()
-	if n := len(a.sorted); n > 0 {
-		for i, x := range [...]float64{mean, deviation, a.sorted[0], a.sorted[n/2], a.sorted[n-1]} {
-			h, what := h.Add(0).Add(uint64(i)), [...]string{"mean", "deviation", "least", "middle", "largest"}[i]
-			if x < 0 {
-				h, x, what = h.Add(1), -x, "minus "+what
-			}
-			tiles(h, x, func(id uint64, text func() string) {
-				emit(Occurrence{ID: id, Count: 1, Text: func() string { return name + ": " + what + " " + text() }})
-			})
-		}
+// text returns a word of the current channel as text.
+func (a *attributes) text(w attributeWord, names *Dictionary) string {
+	name := fmt.Sprint("node attribute ", w.channel)
+	if w.edges {
+		name = fmt.Sprint("edge attribute ", w.channel)
 	}
-	widest := a.widest(deviation)
-	for e := widest - 2; e <= widest; e++ {
-		h, width := h.Add(1).Add(uint64(e)), math.Ldexp(1, e)
-		for i, x := range a.x {
-			o := about(i)
-			o.ID, o.Count = uint64(h.Add(interval(x, width))), 1
-			o.Text = func() string { return name + " " + intervalText(x, width, 0) }
-			emit(o)
-		}
-		if g == nil || e == widest-2 {
-			continue
-		}
-		for v := range int32(g.N()) {
-			own := interval(a.x[v], width)
-			if a.labels.nodes {
-				o := about(int(v))
-				o.ID, o.Count = uint64(h.Add(own).Add(0).Add(a.labels.node(v))), 1
-				o.Text = func() string {
-					return name + " " + intervalText(a.x[v], width, 0) + " of " + names.spelled(&a.labels, v)
-				}
-				emit(o)
-			}
-			for _, u := range g.Adj(v) {
-				if other := interval(a.x[u], width); other <= own || g.Directed {
-					emit(Occurrence{
-						ID: uint64(h.Add(own).Add(1).Add(other)), Count: 1, Edges: []graph.Edge{edgeOf(g, v, u)},
-						Text: func() string {
-							return name + " " + intervalText(a.x[v], width, 0) + " beside " + intervalText(a.x[u], width, 0)
-						},
-					})
-				}
-			}
-		}
+	if w.number != "" {
+		return name + ": " + w.number + " " + w.tile.String()
 	}
+	name += " " + intervalText(a.x[w.entry], w.width)
+	switch {
+	case w.labelled:
+		return name + " of " + names.spelled(&a.labels, int32(w.entry))
+	case w.beside >= 0:
+		return name + " beside " + intervalText(a.x[w.beside], w.width)
+	}
+	return name
 }
 
-func intervalText(x, width, offset float64) string {
+func intervalText(x, width float64) string {
 	switch {
 	case x != x:
 		return "missing"
 	case !finite(x):
 		return "not finite"
 	}
-	low, text := math.Floor(x/width)*width+offset, number
-	if offset != 0 { // three digits of a large number would not distinguish values
-		text = func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-	}
-	return "from " + text(low) + " to " + text(low+width)
+	low := math.Floor(x/width) * width
+	return "from " + number(low) + " to " + number(low+width)
 }
 
 // edgeOf returns the edge, or the arc, from u to v.
@@ -113,55 +76,46 @@ func edgeOf(g *graph.Graph, u, v int32) graph.Edge {
 
 // Find implements Finder. A word of a node concerns the node, a word of an edge the edge.
 func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	var bag Bag
 	g := in.Graph
-	a.at = func(v int32, at standing) {
-		where := at.text(names, g.EdgeCats-1)
-		node := []int32{v}
-		show := func(id Hash, text func() string) {
-			emit(Occurrence{ID: uint64(id), Count: 1, Nodes: node, Text: func() string { return where + text() }})
+	return a.run(in, func(id Hash, word *aroundWord) {
+		w := *word
+		o := Occurrence{ID: uint64(id), Count: 1, Text: func() string { return w.at.text(names, g.EdgeCats-1) + w.text(&names) }}
+		if w.entry < 0 {
+			o.Nodes = []int32{w.node}
+		} else {
+			o.Edges = []graph.Edge{edgeOf(g, w.node, g.Neighbors[w.entry])}
 		}
-		for _, i := range g.Sparse(v) {
-			show(at.in(kindAround).Add(uint64(i)), func() string { return index(names.Sparse, i) })
-		}
-		for i := range g.NodeCats {
-			x := g.NodeCat[int(v)*g.NodeCats+i]
-			show(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(x)), func() string { return names.node(i, x) })
-		}
-		if g.SparseCard == 0 {
-			digits := uint64(bits.Len(uint(g.Degree(v))))
-			show(at.in(kindAroundSize).Add(digits), func() string { return "degree " + doublingText(digits) })
-		}
-		a.expected(g, v, at, func(id Hash, text func(Dictionary) string) { show(id, func() string { return text(names) }) })
-		a.numbers(g, v, at, func(id Hash, channel, entry int, low, high float64) {
-			if entry < 0 {
-				show(id, func() string {
-					name, offset := named(names.NodeNumber, "number", channel)
-					return inText(name, low, high, offset)
-				})
-				return
-			}
-			emit(Occurrence{
-				ID: uint64(id), Count: 1, Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[entry])},
-				Text: func() string {
-					name, offset := named(names.EdgeNumber, "number", channel)
-					return where + "edge " + inText(name, low, high, offset)
-				},
-			})
-		})
-		if !a.leads(g, v, at) {
-			return
-		}
-		for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
-			emit(Occurrence{
-				ID: uint64(at.in(kindAroundEdge).Add(uint64(e % g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), Count: 1,
-				Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[e/g.EdgeCats])},
-				Text:  func() string { return where + "edge " + names.edge(e%g.EdgeCats, g.EdgeCat[e]) },
-			})
-		}
+		emit(o)
+	})
+}
+
+// text returns a word as text, without the position of the node.
+func (w aroundWord) text(names *Dictionary) string {
+	text := ""
+	switch w.kind {
+	case kindAround:
+		text = index(names.Sparse, w.value)
+	case kindAroundCat:
+		text = names.node(w.channel, w.value)
+	case kindAroundSize:
+		text = "degree " + doublingText(uint64(w.value))
+	case kindAroundAttr:
+		name, offset := named(names.NodeNumber, "number", w.channel)
+		text = inText(name, w.low, w.high, offset)
+	case kindAroundEdge:
+		text = "edge " + names.edge(w.channel, w.value)
+	case kindAroundEdgeAttr:
+		name, offset := named(names.EdgeNumber, "number", w.channel)
+		text = "edge " + inText(name, w.low, w.high, offset)
 	}
-	defer func() { a.at = nil }()
-	return a.Count(in, &bag)
+	if w.class < 0 {
+		return text
+	}
+	if text != "" {
+		text += ", "
+	}
+	name, _ := named(names.NodeNumber, "number", w.class)
+	return text + fmt.Sprintf("about %.3g of %s around", w.about, name)
 }
 
 // text returns the position as text.
@@ -191,48 +145,44 @@ func wayText(names Dictionary, channel, x, of int) string {
 // Find implements Finder. A word of a node around the ends concerns that node; all other words
 // concern the two ends.
 func (s *pairCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	var bag, nodes Bag
-	s.at = func(v int32, where, digits uint64) {
-		text := fmt.Sprintf("a node %s and %s away from the ends", hopsText(where/beyond), hopsText(where%beyond))
-		node := []int32{v}
-		a, b := uint64(kindPairNode.Add(where)), uint64(kindPairDegree.Add(where).Add(digits))
-		nodes.Add(a, 1)
-		nodes.Add(b, 1)
-		emit(Occurrence{ID: a, Count: 1, Nodes: node, Text: func() string { return text }})
-		emit(Occurrence{ID: b, Count: 1, Nodes: node, Text: func() string { return text + ", of degree " + doublingText(digits) }})
-	}
-	defer func() { s.at, s.number = nil, nil }()
-	texts := map[uint64]func() string{}
-	s.number = func(h Hash, name string, x float64) {
-		tiles(h, x, func(id uint64, text func() string) {
-			texts[id] = func() string { return name + " " + text() }
-		})
-	}
-	if err := s.Count(in, &bag); err != nil {
+	var bag Bag
+	said := map[uint64]pairWord{}
+	err := s.words(in, func(id Hash, w pairWord) {
+		if w.kind == kindPairNode || w.kind == kindPairDegree {
+			emit(Occurrence{ID: uint64(id), Count: 1, Nodes: []int32{int32(w.of)}, Text: func() string { return w.text(&names) }})
+			return
+		}
+		bag.Add(uint64(id), 1)
+		said[uint64(id)] = w
+	})
+	if err != nil {
 		return err
 	}
-	for i := -8; i <= 64; i++ {
-		texts[uint64(kindDistance.Add(uint64(i)))] = func() string { return "the distance of the ends" }
-	}
-	texts[uint64(kindDistance.Add(math.MaxInt))] = func() string { return "the ends are far from each other" }
-	own := map[uint64]bool{}
-	for _, e := range nodes.Entries() {
-		own[e.ID] = true
-	}
-	for _, i := range in.Graph.Sparse(in.Roots[0]) {
-		texts[uint64(kindFeature.Add(uint64(i)))] = func() string { return "both have " + index(names.Sparse, i) }
-	}
 	for _, e := range bag.Entries() {
-		if own[e.ID] {
-			continue
-		}
-		text := texts[e.ID]
-		if text == nil {
-			text = func() string { return "how alike the ends are" }
-		}
-		emit(Occurrence{ID: e.ID, Count: e.Count, Nodes: in.Roots, Text: text})
+		emit(Occurrence{ID: e.ID, Count: e.Count, Nodes: in.Roots, Text: func() string { return said[e.ID].text(&names) }})
 	}
 	return nil
+}
+
+// text returns a word as text.
+func (w pairWord) text(names *Dictionary) string {
+	text := fmt.Sprintf("a node %s and %s away from the ends", hopsText(w.where/beyond), hopsText(w.where%beyond))
+	switch w.kind {
+	case kindPairNode:
+		return text
+	case kindPairDegree:
+		return text + ", of degree " + doublingText(w.digits)
+	case kindNumber:
+		return pairName(w.of) + " " + w.tile.String()
+	case kindFeature:
+		return "both have " + index(names.Sparse, int32(w.of))
+	case kindAlike:
+		return "how alike the ends are"
+	}
+	if w.of == math.MaxInt {
+		return "the ends are far from each other"
+	}
+	return "the distance of the ends"
 }
 
 func hopsText(hops uint64) string {

@@ -40,9 +40,6 @@ type pairCounter struct {
 	near    [2][]uint8 // hops from each end plus one; 0 = not reached
 	visited [2][]int32
 	seen    []bool
-
-	at     func(v int32, where, digits uint64)  // set by Find, else nil
-	number func(h Hash, name string, x float64) // set by Find, else nil
 }
 
 // Kinds of words.
@@ -59,6 +56,29 @@ var (
 const ball = 2
 
 func (s *pairCounter) Count(in Input, bag *Bag) error {
+	return s.words(in, func(id Hash, _ pairWord) { bag.Add(uint64(id), 1) })
+}
+
+// pairWord is what a word of Pair says.
+type pairWord struct {
+	kind          Hash   // one of the kinds of words
+	of            int    // number of a score, hops, sparse attribute, or node
+	tile          tile   // of a score
+	where, digits uint64 // distances of a node from the ends, and binary digits of its degree
+}
+
+type pairShow func(id Hash, w pairWord)
+
+// number calls show with the intervals of x.
+func (show pairShow) number(h Hash, x float64, w pairWord) {
+	tiles(h, x, func(id Hash, t tile) {
+		w.tile = t
+		show(id, w)
+	})
+}
+
+// words calls show with each word of a pair.
+func (s *pairCounter) words(in Input, show pairShow) error {
 	switch g := in.Graph; {
 	case in.Roots == nil:
 		return errNoRoots
@@ -67,12 +87,7 @@ func (s *pairCounter) Count(in Input, bag *Bag) error {
 	case len(in.Roots) != 2 || in.Roots[0] < 0 || in.Roots[1] < 0:
 		return fmt.Errorf("the roots are %v, want two nodes: put Chunk{Size: 2} before Count", in.Roots)
 	}
-	s.count(in.Graph, in.Roots[0], in.Roots[1], bag)
-	return nil
-}
-
-// count adds the words of a pair to the bag.
-func (s *pairCounter) count(g *graph.Graph, u, v int32, bag *Bag) {
+	g, u, v := in.Graph, in.Roots[0], in.Roots[1]
 	if len(s.seen) < g.N() {
 		s.seen = make([]bool, g.N())
 	}
@@ -83,20 +98,21 @@ func (s *pairCounter) count(g *graph.Graph, u, v int32, bag *Bag) {
 		}
 		s.visited[i] = searchRings(g, end, s.near[i], s.visited[i][:0])
 	}
-	s.numbers(g, u, v, bag)
-	s.distance(bag)
-	features(g, u, v, bag)
-	s.nodes(g, bag)
+	s.numbers(g, u, v, show)
+	s.distance(show)
+	features(g, u, v, show)
+	s.nodes(g, show)
 	for i, visited := range s.visited {
 		for _, w := range visited {
 			s.near[i][w] = 0
 		}
 	}
+	return nil
 }
 
-// numbers adds the words of the scores of a pair: degrees, common neighbours, and walks between the
+// numbers shows the words of the scores of a pair: degrees, common neighbours, and walks between the
 // ends.
-func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
+func (s *pairCounter) numbers(g *graph.Graph, u, v int32, show pairShow) {
 	du, dv := float64(g.Degree(u)), float64(g.Degree(v))
 	low, high := min(du, dv), max(du, dv)
 	both := math.Sqrt(low * high)
@@ -110,38 +126,36 @@ func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
 		all = append(all, m*float64(len(g.Neighbors)), m*low*high, m*low, m*high, m*both)
 	}
 	for i, x := range all {
-		tile(bag, kindNumber.Add(uint64(i)), x)
-		if s.number != nil {
-			s.number(kindNumber.Add(uint64(i)), pairName(i), x)
-		}
+		show.number(kindNumber.Add(uint64(i)), x, pairWord{kind: kindNumber, of: i})
 	}
 }
 
-// distance adds the words of the distance between the ends.
-func (s *pairCounter) distance(bag *Bag) {
+// distance shows the words of the distance between the ends.
+func (s *pairCounter) distance(show pairShow) {
 	hops := math.MaxInt
 	for _, v := range s.visited[0] {
 		if n := s.near[1][v]; n > 0 {
 			hops = min(hops, int(n)+int(s.near[0][v])-2)
 		}
 	}
-	bag.Add(uint64(kindDistance.Add(uint64(hops))), 1)
+	w := pairWord{kind: kindDistance, of: hops}
+	show(kindDistance.Add(uint64(hops)), w)
 	if hops < math.MaxInt {
-		tile(bag, kindDistance, float64(hops))
+		show.number(kindDistance, float64(hops), w)
 	}
 }
 
-// features adds the words of the attributes that both ends have.
-func features(g *graph.Graph, u, v int32, bag *Bag) {
+// features shows the words of the attributes that both ends have.
+func features(g *graph.Graph, u, v int32, show pairShow) {
 	if g.SparseCard > 0 {
 		a, b := g.Sparse(u), g.Sparse(v)
 		all, both := float64(len(a)+len(b)), 0.
 		shared(a, b, func(x int32) {
-			bag.Add(uint64(kindFeature.Add(uint64(x))), 1)
+			show(kindFeature.Add(uint64(x)), pairWord{kind: kindFeature, of: int(x)})
 			both++
 		})
-		tile(bag, kindAlike.Add(0), both)
-		tile(bag, kindAlike.Add(1), both/max(1, all-both))
+		show.number(kindAlike.Add(0), both, pairWord{kind: kindAlike})
+		show.number(kindAlike.Add(1), both/max(1, all-both), pairWord{kind: kindAlike})
 	}
 	if n := g.NodeAttrs; n > 0 {
 		squares := 0.
@@ -149,12 +163,12 @@ func features(g *graph.Graph, u, v int32, bag *Bag) {
 			d := float64(x) - float64(g.NodeAttr[int(v)*n+i])
 			squares += d * d
 		}
-		tile(bag, kindAlike.Add(2), math.Sqrt(squares))
+		show.number(kindAlike.Add(2), math.Sqrt(squares), pairWord{kind: kindAlike})
 	}
 }
 
-// nodes adds the words of the nodes around the ends.
-func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
+// nodes shows the words of the nodes around the ends.
+func (s *pairCounter) nodes(g *graph.Graph, show pairShow) {
 	for i := range s.walks {
 		for _, after := range s.walks[i].after[:ball+1] {
 			for _, v := range after.at {
@@ -165,11 +179,8 @@ func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
 				a, b := hopsUpTo(s.near[0][v]), hopsUpTo(s.near[1][v])
 				where := uint64(min(a, b)*beyond + max(a, b))
 				digits := uint64(bits.Len(uint(g.Degree(v))))
-				bag.Add(uint64(kindPairNode.Add(where)), 1)
-				bag.Add(uint64(kindPairDegree.Add(where).Add(digits)), 1)
-				if s.at != nil {
-					s.at(v, where, digits)
-				}
+				show(kindPairNode.Add(where), pairWord{kind: kindPairNode, of: int(v), where: where})
+				show(kindPairDegree.Add(where).Add(digits), pairWord{kind: kindPairDegree, of: int(v), where: where, digits: digits})
 			}
 		}
 	}

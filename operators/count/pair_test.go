@@ -147,7 +147,7 @@ func TestWordsAreThoseOfThePair(t *testing.T) {
 	var used pairCounter
 	words := func(s *pairCounter, g *graph.Graph, u, v int32) []Entry {
 		var bag Bag
-		s.count(g, u, v, &bag)
+		must(s.Count(Input{Graph: g, Roots: []int32{u, v}}, &bag))
 		return slices.Clone(bag.Entries())
 	}
 	for range 200 {
@@ -180,7 +180,7 @@ func TestWordsOfNodes(t *testing.T) {
 			}
 		}
 		var bag Bag
-		s.count(g, u, v, &bag)
+		must(s.Count(Input{Graph: g, Roots: []int32{u, v}}, &bag))
 		got := map[uint64]float64{}
 		for _, e := range bag.Entries() {
 			got[e.ID] = e.Count
@@ -207,8 +207,8 @@ func TestHubBesideOneEnd(t *testing.T) {
 	}
 	var s pairCounter
 	var one, other Bag
-	s.count(g, 0, 2, &one)
-	s.count(g, 2, 0, &other)
+	must(s.Count(Input{Graph: g, Roots: []int32{0, 2}}, &one))
+	must(s.Count(Input{Graph: g, Roots: []int32{2, 0}}, &other))
 	if !slices.Equal(one.Entries(), other.Entries()) {
 		t.Error("words depend on which end is first")
 	}
@@ -237,7 +237,7 @@ func TestHubsEndWalks(t *testing.T) {
 	}
 	var s pairCounter
 	var bag Bag
-	s.count(g, 0, 1, &bag)
+	must(s.Count(Input{Graph: g, Roots: []int32{0, 1}}, &bag))
 	if !s.walks[0].after[1].known || s.walks[0].after[2].known {
 		t.Fatalf("walks of %v, %v edges are known", s.walks[0].after[1].known, s.walks[0].after[2].known)
 	}
@@ -245,9 +245,15 @@ func TestHubsEndWalks(t *testing.T) {
 		t.Errorf("after 2 and 4 edges: %v, %v", s.walks.meet(g, 2), s.walks.meet(g, 4))
 	}
 	var again, fresh Bag
-	s.count(g, 1100, 1101, &again)
-	new(pairCounter).count(g, 1100, 1101, &fresh)
+	must(s.Count(Input{Graph: g, Roots: []int32{1100, 1101}}, &again))
+	must(new(pairCounter).Count(Input{Graph: g, Roots: []int32{1100, 1101}}, &fresh))
 	if !slices.Equal(again.Entries(), fresh.Entries()) {
 		t.Error("words of a pair depend on the pair before")
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
 	}
 }

@@ -42,14 +42,19 @@ func (p profileCounter) Count(in Input, bag *Bag) error {
 			return in.Err()
 		}
 		if g.Degree(v) > 0 {
-			profile(g, v, bag)
+			for _, word := range profileOf(g, v).words() {
+				bag.Add(uint64(word), 1)
+			}
 		}
 	}
 	return nil
 }
 
-// profile adds the words of a node with neighbours.
-func profile(g *graph.Graph, v int32, bag *Bag) {
+// profile has the degree of a node and statistics of those of its neighbours, rounded.
+type profile struct{ degree, least, most, mean, deviation uint64 }
+
+// profileOf returns the profile of a node with neighbours.
+func profileOf(g *graph.Graph, v int32) profile {
 	// A sum of squares is at most the largest degree times the number of CSR entries.
 	n, least, most, sum, squares := uint64(g.Degree(v)), uint64(math.MaxUint64), uint64(0), uint64(0), uint64(0)
 	for _, u := range g.Adj(v) {
@@ -66,15 +71,31 @@ func profile(g *graph.Graph, v int32, bag *Bag) {
 	high, _ = bits.Sub64(high, h2, borrow)
 	deviation := math.Sqrt(math.Ldexp(float64(high), 64)+float64(low)) / float64(n)
 
-	h := kindProfile.Add(doublings(n))
-	small, large := doublings(least), doublings(most)
-	for _, word := range [...]Hash{
-		h.Add(1).Add(small), h.Add(2).Add(large),
-		h.Add(3).Add(halfDoublings(float64(sum) / float64(n))), h.Add(4).Add(halfDoublings(deviation)),
-		h.Add(5).Add(small).Add(large),
-	} {
-		bag.Add(uint64(word), 1)
+	return profile{doublings(n), doublings(least), doublings(most), halfDoublings(float64(sum) / float64(n)), halfDoublings(deviation)}
+}
+
+func (p profile) words() [5]Hash {
+	h := kindProfile.Add(p.degree)
+	return [...]Hash{h.Add(1).Add(p.least), h.Add(2).Add(p.most), h.Add(3).Add(p.mean), h.Add(4).Add(p.deviation), h.Add(5).Add(p.least).Add(p.most)}
+}
+
+// text returns word i as text.
+func (p profile) text(i int) string {
+	text := "profile: degree " + doublingText(p.degree) + ", neighbours' "
+	switch i {
+	case 0:
+		return text + "least " + doublingText(p.least)
+	case 1:
+		return text + "largest " + doublingText(p.most)
+	case 2:
+		return text + "mean about " + halfText(p.mean)
+	case 4:
+		return text + "least " + doublingText(p.least) + " and largest " + doublingText(p.most)
 	}
+	if p.deviation == 0 {
+		return text + "deviation 0"
+	}
+	return text + "deviation about " + halfText(p.deviation)
 }
 
 // doublings returns 1 + ⌊log₂ x⌋, and 0 for 0.
@@ -88,4 +109,9 @@ func halfDoublings(x float64) uint64 {
 		return 0
 	}
 	return uint64(int64(math.Round(2*math.Log2(x)))) + 1<<32
+}
+
+// halfText returns the text of the number that halfDoublings rounded to x.
+func halfText(x uint64) string {
+	return number(math.Exp2(float64(int64(x)-1<<32) / 2))
 }

@@ -42,7 +42,7 @@ var kindStatistic = Kind("statistic")
 func (s *statistics) Count(in Input, bag *Bag) error {
 	all, err := s.numbers(in)
 	for i, x := range all {
-		tile(bag, kindStatistic.Add(uint64(i)), x)
+		tiles(kindStatistic.Add(uint64(i)), x, func(id Hash, _ tile) { bag.Add(uint64(id), 1) })
 	}
 	return err
 }
@@ -86,22 +86,38 @@ func share(x, y float64) float64 {
 	return x / y
 }
 
-// tile adds the intervals that contain x. NaN, an unknown number, has an id of its own.
-func tile(bag *Bag, h Hash, x float64) {
+// tiles calls show with the words of the intervals that contain x. NaN, an unknown number, has a word of its own.
+func tiles(h Hash, x float64, show func(id Hash, t tile)) {
 	switch {
 	case math.IsNaN(x):
-		bag.Add(uint64(h.Add(1<<63)), 1)
+		show(h.Add(1<<63), tile{x: x})
 		return
 	case x <= 0:
-		bag.Add(uint64(h), 1)
+		show(h, tile{x: x})
 		return
 	}
 	// Logarithms differ in the last bits between processors. The constant puts values at a boundary
 	// on the same side.
 	last := int64(math.Floor(4*math.Log2(x) + 1e-9))
 	for i := last - 7; i <= last; i++ {
-		bag.Add(uint64(h.Add(uint64(i))), 1)
+		show(h.Add(uint64(i)), tile{x, i})
 	}
+}
+
+// tile is interval i of a number x.
+type tile struct {
+	x float64
+	i int64
+}
+
+func (t tile) String() string {
+	switch {
+	case math.IsNaN(t.x):
+		return "unknown"
+	case t.x <= 0:
+		return "0 or less"
+	}
+	return "from " + number(math.Exp2(float64(t.i)/4)) + " to " + number(math.Exp2(float64(t.i)/4+2))
 }
 
 // components returns the number of connected components.
