@@ -25,6 +25,8 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
@@ -284,7 +286,9 @@ func kept0(dir string) int {
 func TestCellErrors(t *testing.T) {
 	clitest.Silence(t)
 	defer func(old []*system) { systems = old }(systems)
-	systems = append(systems[:1:1], kernel("odd", "", []variant{{name: "euclid", of: count.Labels{}, by: "euclid"}}))
+	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", "labels: euclid", func(ctx context.Context, _ *kernels) (*graphkernel.Gram, error) {
+		return graphkernel.GramOf(ctx, new(nn.Counts), "euclid", 1)
+	}}}))
 	out := filepath.Join(t.TempDir(), "out.json")
 	err := run(context.Background(), []string{"-data", small(t, "SMALL", 5), "-systems", "all", "-folds", "2", "-repeats", "1", "-json", out})
 	if err == nil || !strings.Contains(err.Error(), "odd on SMALL") || !strings.Contains(err.Error(), "euclid") {

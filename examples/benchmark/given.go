@@ -24,9 +24,11 @@ func (c *config) onGiven() bool { return c.splits != "" || c.parts != "" }
 // strict reports whether trials learn from the part train alone, and measure the part validation.
 func (c *config) strict() bool { return c.onGiven() && !c.refit }
 
-// byHeld reports whether a model that holds graphs out chooses its epoch by them. -score measures the
-// validation part, which the model does not learn from, except by -refit.
-func (c *config) byHeld() bool { return c.score == "" || c.refit }
+// heldOut reports whether nested chooses by what a trial on all training rows measures itself: on the part validation,
+// or on graphs that the model holds out. With -score they do not choose, except by -refit, which learns from that part.
+func (c *config) heldOut(s *system) bool {
+	return s.heldOut && (c.score == "" || c.refit) || c.strict() && s.seeded
+}
 
 // runs is the number of runs on each split. On given splits a system without random numbers has one:
 // further runs are equal.
@@ -161,7 +163,7 @@ func (c *config) value(of picked) float64 {
 }
 
 // onGiven sets the figures of given splits: means over the runs of a split, and over the splits.
-func (one *cell) onGiven(c *config, p *plan, all *validated) {
+func (one *cell) onGiven(c *config, s *system, all *validated) {
 	n := len(c.given)
 	one.Runs = len(all.nested) / n
 	one.BySplit, one.ByRun = make([]float64, n), make([]float64, one.Runs)
@@ -185,7 +187,7 @@ func (one *cell) onGiven(c *config, p *plan, all *validated) {
 		std := stat.StdDev(spread, nil)
 		one.StdDev = &std
 	}
-	if (p.heldOut || p.measured) && c.strict() {
+	if s.seeded && c.strict() {
 		one.MeanValid = &valid
 	}
 }

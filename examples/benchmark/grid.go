@@ -112,7 +112,7 @@ func (c *config) checkData(ctx context.Context) error {
 // trials is the number of trials of a cell.
 func (s *system) trials(c *config) int64 {
 	n := int64(c.folds * s.runs(c) * s.variants)
-	if s.fixed || s.heldOut && c.byHeld() || c.strict() && s.seeded {
+	if s.fixed || c.heldOut(s) {
 		return n
 	}
 	return 2 * n
@@ -217,7 +217,7 @@ func (c *config) runCell(ctx context.Context, d *collection, s *system, keep res
 		one.Status = "error: " + err.Error()
 	default:
 		one.Status = done
-		one.result(c, p, all)
+		one.result(c, s, p, all)
 	}
 	return one, nil
 }
@@ -235,7 +235,7 @@ func (c *config) validate(ctx context.Context, d *collection, s *system, keep re
 		workers = min(workers, p.atOnce)
 	}
 	v := crossValidation{
-		folds: c.folds, repeats: s.runs(c), seed: c.seed, variants: s.variants, fixed: s.fixed, byLoss: p.byLoss, heldOut: p.heldOut, inner: c.inner, workers: workers,
+		folds: c.folds, repeats: s.runs(c), seed: c.seed, variants: s.variants, fixed: s.fixed, byLoss: s.byLoss && c.score == "", heldOut: c.heldOut(s), inner: c.inner, workers: workers,
 		given: c.given, refit: c.refit, measure: c.score,
 		prepare: p.prepare,
 		learn: func(ctx context.Context, t trial) ([]score, error) {

@@ -32,39 +32,65 @@ func baseline(name, about string, right func(*collection, validation.Split) int)
 			learn: func(_ context.Context, t trial) ([]score, error) {
 				return []score{{Correct: right(d, t.Split)}}, nil
 			},
-			chosen: func(int, int) string { return "" },
 		}, nil
 	}}
 }
 
-// variant is a kernel among which a system chooses. It compares two graphs by counts, by vectors learned
-// from counts, or by random walks.
+// variant is a kernel among which a system chooses.
 type variant struct {
-	name string
-	of   count.Counter
-	by   nn.Similarity // the similarity of two counts
-	size int           // above 0: the length of the vectors that compare graphs, learned from contexts
-	// decay, above 0, makes the kernel the number of common random walks; the other fields are then unused.
-	decay float64
-}
-
-// String describes the kernel in full: it is part of the identity of a cell.
-func (v variant) String() string {
-	switch {
-	case v.decay > 0:
-		return fmt.Sprintf("walks: decay %g", v.decay)
-	case v.size > 0:
-		return fmt.Sprintf("unit vectors of %d numbers of %v", v.size, v.of)
-	}
-	return fmt.Sprintf("%v: %s", v.of, v.by)
+	name     string
+	identity string // describes the kernel in full: it is part of the identity of a cell
+	gram     func(context.Context, *kernels) (*graphkernel.Gram, error)
 }
 
 // bothWays returns the kernels that compare counts by their cosine and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
-		all = append(all, variant{name: strings.TrimPrefix(name+", "+string(by), ", "), of: of, by: by})
+		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), fmt.Sprintf("%v: %s", of, by), func(ctx context.Context, k *kernels) (*graphkernel.Gram, error) {
+			counts, err := k.count(ctx, of)
+			if err != nil {
+				return nil, err
+			}
+			return graphkernel.GramOf(ctx, counts, by, k.workers)
+		}})
 	}
 	return all
+}
+
+// vectors returns the kernel that compares graphs by sums of vectors of size numbers, learned from the contexts of the counted words.
+func vectors(name string, of count.Counter, size int) variant {
+	return variant{name, fmt.Sprintf("unit vectors of %d numbers of %v", size, of), func(ctx context.Context, k *kernels) (*graphkernel.Gram, error) {
+		counts, err := k.count(ctx, of)
+		if err != nil {
+			return nil, err
+		}
+		contexts, err := k.contexts(ctx, of)
+		if err != nil {
+			return nil, err
+		}
+		vectors := newSkipGram(contexts, size, k.seed, k.workers)
+		if err := vectors.learn(ctx); err != nil {
+			return nil, err
+		}
+		vectors.centre()
+		return vectors.gram(ctx, counts)
+	}}
+}
+
+// walks returns the kernel of common random walks. It does not exist where the sum over walks diverges at the decay.
+func walks(decay float64) variant {
+	return variant{fmt.Sprintf("decay %g", decay), fmt.Sprintf("walks: decay %g", decay), func(ctx context.Context, k *kernels) (*graphkernel.Gram, error) {
+		var all []*walkGraph
+		err := eachGraph(ctx, k.graphs, func(g *graph.Graph) error {
+			w, err := newWalkGraph(g)
+			all = append(all, w)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return walkGram(ctx, all, decay, k.workers)
+	}}
 }
 
 // mostCompared is the largest number of graphs of a kernel. The matrix of all pairs takes 8 bytes a pair;
@@ -79,20 +105,23 @@ var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 func kernel(name, about string, all []variant) *system {
 	identity := fmt.Sprintf("svm 3, C %g:", costs) // 3: the bound on steps follows the cost of a step
 	for _, v := range all {
-		identity += fmt.Sprintf(" %v;", v)
+		identity += " " + v.identity + ";"
 	}
 	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
 		if n := len(d.Class); n > mostCompared {
 			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, best)
 		}
-		k := &kernels{graphs: d.Records(), of: all, seed: c.seed, workers: c.workers}
+		k := &kernels{graphs: d.Records(), seed: c.seed, workers: c.workers}
 		var gram *graphkernel.Gram                  // one at a time is in memory
 		bounded := make([]atomic.Int64, len(costs)) // trials whose search for a C ended at the bound of steps
 		return &plan{
 			prepare: func(ctx context.Context, v int) (err error) {
 				gram = nil
-				gram, err = k.gram(ctx, v)
-				return err
+				if gram, err = all[v].gram(ctx, k); err != nil {
+					return fmt.Errorf("%s: %w", all[v].identity, err)
+				}
+				gram.Normalize()
+				return gram.Check()
 			},
 			learn: func(ctx context.Context, t trial) (all []score, err error) {
 				right, loss, fits, err := graphkernel.SVM{}.Path(ctx, gram, d.Class, costs, t.Split)
@@ -121,87 +150,37 @@ func kernel(name, about string, all []variant) *system {
 	}}
 }
 
-// kernels computes the matrices of variants over some graphs. One goroutine at a time may call gram.
+// kernels is the graphs of which variants compute matrices, one at a time.
 type kernels struct {
 	graphs  []arrow.Record
-	of      []variant
-	seed    uint64 // of the learned vectors
+	seed    uint64 // of learned vectors
 	workers int
 
 	counted string // what counts holds
 	counts  *nn.Counts
-	walked  []*walkGraph
 }
 
-// gram returns the matrix of a variant, scaled to a diagonal of ones.
-func (k *kernels) gram(ctx context.Context, variant int) (*graphkernel.Gram, error) {
-	one := k.of[variant]
-	gram, err := k.compare(ctx, one)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", one, err)
-	}
-	gram.Normalize()
-	return gram, gram.Check()
-}
-
-func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, error) {
-	switch {
-	case v.decay > 0:
-		if k.walked == nil {
-			err := eachGraph(ctx, k.graphs, func(g *graph.Graph) error {
-				w, err := newWalkGraph(g)
-				k.walked = append(k.walked, w)
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		return walkGram(ctx, k.walked, v.decay, k.workers)
-	case v.size > 0:
-		counts, err := k.count(ctx, v.of)
-		if err != nil {
-			return nil, err
-		}
-		contexts, err := k.contexts(ctx, v.of)
-		if err != nil {
-			return nil, err
-		}
-		vectors := newSkipGram(contexts, v.size, k.seed, k.workers)
-		if err := vectors.learn(ctx); err != nil {
-			return nil, err
-		}
-		vectors.centre()
-		return vectors.gram(ctx, counts)
-	}
-	if of := v.of.String(); k.counts == nil || k.counted != of {
-		counts, err := k.count(ctx, v.of)
-		if err != nil {
-			return nil, err
-		}
-		k.counted, k.counts = of, counts
-	}
-	return graphkernel.GramOf(ctx, k.counts, v.by, k.workers)
-}
-
-// count returns the counts of all graphs.
+// count returns the counts of all graphs. It keeps the last ones, for the next variant.
 func (k *kernels) count(ctx context.Context, of count.Counter) (*nn.Counts, error) {
+	if k.counts != nil && k.counted == of.String() {
+		return k.counts, nil
+	}
 	var out sinks.Collect
 	defer out.Release()
 	if err := flow.From(flow.Records{Records: k.graphs}).With(flow.Options{Workers: k.workers}).Via(operators.Count{Of: []count.Counter{of}, DropGraph: true}).To(&out).Run(ctx); err != nil {
 		return nil, err
 	}
-	all := new(nn.Counts)
+	k.counted, k.counts = of.String(), new(nn.Counts)
 	for _, rec := range out.Records() {
 		counts, err := sinks.CountsOf(rec)
 		if err != nil {
 			return nil, err
 		}
 		for row := range counts.Len() {
-			all.Append(counts.Row(row))
+			k.counts.Append(counts.Row(row))
 		}
 	}
-	return all, nil
+	return k.counts, nil
 }
 
 // contexts returns lists of ids of words that occur near each other in a graph.
@@ -237,13 +216,8 @@ func network(name, about string, of networkOf) *system {
 
 // bag is logistic regression on words. Its epochs are chosen.
 func bag(name, about, kind string, words []count.Counter) *system {
-	held := kind == best
-	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
-		p, err := trained(ctx, c, d, kind, making{count: words}, []int{32})
-		if err == nil {
-			p.heldOut, p.byLoss = held && c.byHeld() || c.strict(), !held && c.score == ""
-		}
-		return p, err
+	return &system{name: name, about: about, variants: 1, heldOut: kind == best, byLoss: kind != best, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
+		return trained(ctx, c, d, kind, making{count: words}, []int{32})
 	}}
 }
 
@@ -284,9 +258,7 @@ func grown(name, about string, of trees.Model, with bool) *system {
 				s, err := rows.ask(ctx, both, c.score)
 				return []score{s}, err
 			},
-			chosen:   func(int, int) string { return "" },
-			measured: true,
-			release:  f.release,
+			release: f.release,
 		}, nil
 	}}
 }
@@ -335,9 +307,7 @@ func chooser(name, about string) *system {
 				s, err := rows.ask(ctx, chosen.Net, c.score)
 				return []score{s}, err
 			},
-			chosen:   func(int, int) string { return "" },
-			measured: true,
-			release:  all.Release,
+			release: all.Release,
 		}, nil
 	}}
 }
@@ -371,7 +341,6 @@ func trained(ctx context.Context, c *config, d *collection, kind string, m makin
 			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
 		},
 		release: f.release,
-		heldOut: c.strict(),
 	}, nil
 }
 
@@ -412,7 +381,6 @@ func online(name, about string, width int) *system {
 				err = rows.fit(ctx, o, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: c.seedOf(t), Measure: c.score})
 				return o.curve, err
 			},
-			heldOut: c.strict(),
 			chosen:  func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
 			release: release,
 		}, nil

@@ -131,7 +131,7 @@ func parse(args []string) (*config, error) {
 		if err := o.check(c); err != nil {
 			return nil, err
 		}
-		c.one, c.list = &o, []*system{o.system(c)}
+		c.one, c.list = &o, []*system{o.system()}
 		return c, c.check()
 	}
 	names, err := items("systems", *list)

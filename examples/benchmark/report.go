@@ -55,15 +55,15 @@ func collectionOf(d *collection) graphs {
 }
 
 // result sets the figures of a cross-validation.
-func (one *cell) result(c *config, p *plan, all *validated) {
+func (one *cell) result(c *config, s *system, p *plan, all *validated) {
 	count, most := map[string]int{}, 0
-	for _, choice := range all.nested {
-		words := p.chosen(choice.variant, choice.step)
-		if count[words]++; count[words] > most {
-			one.Chosen, most = words, count[words]
+	if p.chosen != nil {
+		for _, choice := range all.nested {
+			words := p.chosen(choice.variant, choice.step)
+			if count[words]++; count[words] > most {
+				one.Chosen, most = words, count[words]
+			}
 		}
-	}
-	if one.Chosen != "" {
 		one.Chosen += fmt.Sprintf(" (%d of %d folds)", most, len(all.nested))
 	}
 	if p.bounded != nil {
@@ -73,7 +73,7 @@ func (one *cell) result(c *config, p *plan, all *validated) {
 		one.Missing = append(one.Missing, p.missing(variant))
 	}
 	if c.onGiven() {
-		one.onGiven(c, p, all)
+		one.onGiven(c, s, all)
 		return
 	}
 	for i, choice := range all.nested {

@@ -115,9 +115,8 @@ func (o *single) batches() []int {
 func (o *single) first() int { return max(0, o.epochs-1) }
 
 // system is the row of the grid that the flags describe.
-func (o *single) system(c *config) *system {
-	s := &system{name: o.kind, trains: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true}
-	s.heldOut = o.kind == best && !s.fixed && c.score == ""
+func (o *single) system() *system {
+	s := &system{name: o.kind, trains: o.kind, variants: len(o.batches()), heldOut: o.kind == best, fixed: o.epochs > 0 && o.batch > 0, seeded: true}
 	s.identity = fmt.Sprintf("one of k %d, w %d, stride %d, %v, %v, edges %t, epochs %d, batches %v, pretrained by %s", o.k, o.w, o.stride, o.selecting, o.normal, o.edges, o.epochs, o.batches(), o.pretrain)
 	s.plan = func(ctx context.Context, c *config, d *collection) (*plan, error) {
 		if err := o.chooseLabelings(ctx, c, d); err != nil {
@@ -133,7 +132,7 @@ func (o *single) system(c *config) *system {
 		}
 		t := &trials{single: o, c: c, data: d, fields: f}
 		return &plan{
-			learn: t.learn, heldOut: s.heldOut, atOnce: f.atOnce(o.kind, len(d.Layout.Classes)), release: f.release, finish: t.finish,
+			learn: t.learn, atOnce: f.atOnce(o.kind, len(d.Layout.Classes)), release: f.release, finish: t.finish,
 			chosen: func(v, step int) string {
 				return fmt.Sprintf("batch %d, epoch %d", o.batches()[v], o.first()+step+1)
 			},

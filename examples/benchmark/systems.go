@@ -13,11 +13,11 @@ import (
 type system struct {
 	name, about string
 	// plan prepares a cross-validation on the graphs of d.
-	plan func(ctx context.Context, c *config, d *collection) (*plan, error)
-	// variants and fixed are also those of the plan. The progress bar needs them before there is a plan.
+	plan     func(ctx context.Context, c *config, d *collection) (*plan, error)
 	variants int
-	fixed    bool
-	heldOut  bool // see plan
+	fixed    bool // see crossValidation
+	byLoss   bool // see crossValidation; -score takes its place
+	heldOut  bool // the model holds graphs out, and chooses its epoch by them where it may: see config.heldOut
 	// identity describes the model and the choices in full. A stored cell of another identity is computed
 	// again.
 	identity string
@@ -33,28 +33,25 @@ func (s *system) on(d *collection) string {
 	return s.identity + "; " + trainingOf(s.trains, d).identity()
 }
 
-// plan is a system on a collection.
+// plan is a system on a collection. Only learn must be set.
 type plan struct {
-	learn    func(context.Context, trial) ([]score, error)
-	prepare  func(context.Context, int) error // see crossValidation; may be nil
-	chosen   func(variant, step int) string   // the name of a choice
-	release  func()
-	atOnce   int                                     // trials that fit into memory at a time; 0: any number
-	byLoss   bool                                    // see crossValidation
-	heldOut  bool                                    // see crossValidation
-	measured bool                                    // trials measure the validation rows, and nothing is chosen by them
-	finish   func(context.Context, *validated) error // called with the result of all trials, if set
-	bounded  func(missing int) string                // the note on searches that ended at their bound, where so many variants are left out; may be nil
-	missing  func(variant int) string                // the note on a variant that is left out; may be nil
+	learn   func(context.Context, trial) ([]score, error)
+	prepare func(context.Context, int) error // see crossValidation
+	chosen  func(variant, step int) string   // the name of a choice
+	release func()
+	atOnce  int                                     // trials that fit into memory at a time; 0: any number
+	finish  func(context.Context, *validated) error // called with the result of all trials
+	bounded func(missing int) string                // the note on searches that ended at their bound, where so many variants are left out
+	missing func(variant int) string                // the note on a variant that is left out
 }
 
 // systems are in the order of the table.
 var systems = []*system{
 	baseline("majority", "the largest class of the training graphs", majority),
 	baseline("size", "the √n training graphs nearest in the number of nodes, rounded down, vote", sizeOnly),
-	kernel("labels", "counts of node labels, of degrees where there are none", labels()),
-	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
-	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),
+	kernel("labels", "counts of node labels, of degrees where there are none", bothWays("", count.Labels{})),
+	kernel("sp", "shortest paths: (label, length, label)", bothWays("", count.Paths{})),
+	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", decays()),
 	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphletKernels()),
 	kernel("dgk", "deep graph kernels: the same counts, compared by vectors of what stands together, in all graphs, whose classes they do not see", deep()),
 	kernel("wl", "Weisfeiler-Lehman colours to height 0 to 5", colors()),
@@ -81,33 +78,15 @@ var (
 // ablations are the system best without one of its ingredients each.
 var ablations = leaveOneOut()
 
-// ingredient is the name of a counter of best in best-X, or "".
+// ingredient is the name of a counter of best in best-X: the kind of the counter, or how its colours differ.
 func ingredient(c count.Counter) string {
-	switch c := c.(type) {
-	case count.Size:
-		return "size"
-	case count.Labels:
-		return "labels"
-	case count.WL:
-		switch {
-		case c.Triangles:
-			return "triangles"
-		case c.Rounded:
-			return "rounded"
+	kind, settings, _ := strings.Cut(c.String(), "(")
+	for _, different := range []string{"triangles", "rounded"} {
+		if strings.Contains(settings, different) {
+			return different
 		}
-		return "wl"
-	case count.Fields:
-		return "fields"
-	case count.Paths:
-		return "paths"
-	case count.Profiles:
-		return "profiles"
-	case count.Statistics:
-		return "statistics"
-	case count.Attributes:
-		return "attributes"
 	}
-	return ""
+	return kind
 }
 
 func leaveOneOut() (all []*system) {
@@ -151,14 +130,6 @@ func usage() string {
 	return b.String()
 }
 
-func labels() []variant {
-	return bothWays("", count.Labels{})
-}
-
-func shortestPaths() []variant {
-	return bothWays("", count.Paths{})
-}
-
 // five is all graphlets of 5 nodes, and samples of graphs with more than 20 000, or 2 million without
 // labels: graphs of COLLAB have billions.
 var five = graphlets{size: 5, samples: 20_000, seed: 1}
@@ -174,16 +145,16 @@ func graphletKernels() (all []variant) {
 // for graphlets: on inner splits of MUTAG (seed 101) they are behind plain counts, vectors of 128 are not.
 func deep() []variant {
 	return []variant{
-		{name: "graphlets of size 5", of: five, size: 128},
-		{name: "paths", of: count.Paths{}, size: 32},
-		{name: "colours to height 2", of: count.WL{Height: 2}, size: 32},
+		vectors("graphlets of size 5", five, 128),
+		vectors("paths", count.Paths{}, 32),
+		vectors("colours to height 2", count.WL{Height: 2}, 32),
 	}
 }
 
-// walks are random walks with the decays of the paper. A decay at which the sum diverges is left out.
-func walks() (all []variant) {
+// decays are random walks with the decays of the paper. A decay at which the sum diverges is left out.
+func decays() (all []variant) {
 	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
-		all = append(all, variant{name: fmt.Sprintf("decay %g", decay), decay: decay})
+		all = append(all, walks(decay))
 	}
 	return all
 }
