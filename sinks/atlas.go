@@ -16,7 +16,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/operators"
 )
 
 // Atlas lists the motifs of a model of counts, the strongest first, each with subgraphs of the data
@@ -116,6 +115,9 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if len(additives(p.net)) != 1 {
+		return nil, fmt.Errorf("sinks: atlas: a %T has no words: want a model of counts", p.net)
+	}
 	a := &atlas{
 		Atlas: Atlas{Classes: p.Classes()}, p: p, graphs: graphs,
 		motifs: o.Motifs, most: o.Examples, read: o.Read,
@@ -195,80 +197,56 @@ func additives(net nn.Predictor) (all []nn.Additive) {
 	return all
 }
 
-// contributing is a sink that calls each for each row and each additive model, with the contributions of the counts of the row. Without
-// several, more than one additive model is an error.
-type contributing struct {
-	p           *Predictor
-	several     bool
-	nets        []nn.Additive
-	shape       nn.Shape
-	intervals   *operators.Intervals // of the recipe, or nil
-	intervalIDs map[uint64]bool      // words of intervals so far
-	row         int64
-	each        func(row int64, c nn.Contributions, values []float64)
-}
-
-func (*contributing) Name() string { return "words" }
-
-func (s *contributing) Open(in *arrow.Schema) (flow.Writer, error) {
-	net, shape, _, err := s.p.copyFor(in)
-	if err != nil {
-		return nil, err
-	}
-	if s.nets = additives(net); len(s.nets) == 0 || len(s.nets) > 1 && !s.several {
-		return nil, fmt.Errorf("a %T has no words: want a model of counts", s.p.net)
-	}
-	s.shape = shape
-	return s, nil
-}
-
-func (*contributing) Close(error) error { return nil }
-
-func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
-	if rec.NumRows() == 0 {
-		return nil
-	}
-	b, err := batchOf(rec, s.shape, false)
-	if err != nil {
-		return err
-	}
-	var numbers []float32
-	if s.intervals != nil {
-		if numbers, _, err = record.FixedValues[float32](rec, record.RowColumns); err != nil {
-			return err
-		}
-	}
-	for i := range int(rec.NumRows()) {
-		if n := len(numbers) / int(rec.NumRows()); n > 0 {
-			s.intervals.Words(numbers[i*n:(i+1)*n], func(_ int, word uint64) { s.intervalIDs[word] = true })
-		}
-		_, values := b.Counts.Row(i)
-		for _, net := range s.nets {
-			c, err := net.Contributions(b, i)
+// contributions returns a function for the records of a run, which calls each for each row and each of the additive models of p, with the
+// contributions of the counts of the row.
+func (p *Predictor) contributions(each func(row int64, c nn.Contributions, values []float64)) func(arrow.Record) error {
+	var nets []nn.Additive
+	var shape nn.Shape
+	row := int64(0)
+	return func(rec arrow.Record) error {
+		if nets == nil {
+			net, of, _, err := p.copyFor(rec.Schema())
 			if err != nil {
 				return err
 			}
-			s.p.as.logits(c)
-			s.each(s.row, c, values)
+			nets, shape = additives(net), of
 		}
-		s.row++
+		if rec.NumRows() == 0 {
+			return nil
+		}
+		b, err := batchOf(rec, shape, false)
+		if err != nil {
+			return err
+		}
+		for i := range int(rec.NumRows()) {
+			_, values := b.Counts.Row(i)
+			for _, net := range nets {
+				c, err := net.Contributions(b, i)
+				if err != nil {
+					return err
+				}
+				p.as.logits(c)
+				each(row, c, values)
+			}
+			row++
+		}
+		return nil
 	}
-	return nil
 }
 
 // pass runs the recipe over all graphs, and calls each with the contributions of each graph.
 func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contributions, values []float64)) error {
-	s := &contributing{p: a.p, each: func(row int64, c nn.Contributions, values []float64) {
+	a.Graphs = 0
+	learn := a.p.contributions(func(row int64, c nn.Contributions, values []float64) {
+		a.Graphs = int(row) + 1
 		a.read()
 		each(row, c, values)
-	}}
-	if err := a.p.recipe.Onto(a.graphs).To(s).Run(ctx); err != nil {
-		return err
+	})
+	err := a.p.recipe.Onto(a.graphs).To(flow.Each("words", func(_ context.Context, rec arrow.Record) error { return learn(rec) })).Run(ctx)
+	if err == nil && a.Graphs == 0 {
+		err = errors.New("there are no graphs")
 	}
-	if a.Graphs = int(s.row); s.row == 0 {
-		return errors.New("there are no graphs")
-	}
-	return nil
+	return err
 }
 
 // centre subtracts the mean over the outputs from the weights of one word.

@@ -43,14 +43,24 @@ func (p *Predictor) Words(ctx context.Context, rows func(operators.Recipe) flow.
 		return nil, 0, nil
 	}
 	r := &ranking{tallies: map[uint64]*tally{}}
-	s := &contributing{p: p, several: true, each: r.add, intervalIDs: map[uint64]bool{}}
-	if of, ok := operators.Find[operators.Intervals](p.recipe); ok {
-		s.intervals = &of
+	learn, ofIntervals := p.contributions(r.add), map[uint64]bool{}
+	intervals, read := operators.Find[operators.Intervals](p.recipe)
+	rank := func(_ context.Context, rec arrow.Record) error {
+		if read && rec.NumRows() > 0 {
+			numbers, n, err := record.FixedValues[float32](rec, record.RowColumns)
+			if err != nil {
+				return err
+			}
+			for row := range slices.Chunk(numbers, n) {
+				intervals.Words(row, func(_ int, word uint64) { ofIntervals[word] = true })
+			}
+		}
+		return learn(rec)
 	}
-	if err := rows(p.recipe).To(s).Run(ctx); err != nil {
+	if err := rows(p.recipe).To(flow.Each("words", rank)).Run(ctx); err != nil {
 		return nil, 0, fmt.Errorf("sinks: words: %w", err)
 	}
-	for id := range s.intervalIDs {
+	for id := range ofIntervals {
 		delete(r.tallies, id)
 	}
 	left = len(r.tallies)

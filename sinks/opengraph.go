@@ -19,6 +19,7 @@ import (
 // of goroutines may call Predict.
 type OpenGraph struct {
 	p       *Predictor
+	own     *Predictor  // p, if it is closed with the graph; or nil
 	as      calibration // of answers
 	nodes   int
 	ids     graph.IDs
@@ -99,14 +100,8 @@ func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, 
 			defer func() {
 				if err != nil {
 					_ = p.Close() // unused
-					return
-				}
-				free := o.workers.free
-				o.workers.free = func() (err error) {
-					if free != nil {
-						err = free()
-					}
-					return errors.Join(err, p.Close())
+				} else {
+					o.own = p
 				}
 			}()
 		}
@@ -451,4 +446,10 @@ func (o *OpenGraph) has(nodes []int32) error {
 }
 
 // Close frees the prepared data. Running calls finish; later calls are errors.
-func (o *OpenGraph) Close() error { return o.workers.close() }
+func (o *OpenGraph) Close() error {
+	err := o.workers.close()
+	if o.own != nil {
+		err = errors.Join(err, o.own.Close())
+	}
+	return err
+}
