@@ -37,7 +37,7 @@ const maxDistances = 256
 // Normalize returns the operator for fields of k nodes with the columns that Columns reads. Its
 // other settings are the caller's.
 func Normalize(k int) operators.Normalize {
-	return operators.Normalize{K: k, Distances: maxDistances, Edges: true, KeepGraph: true}
+	return operators.Normalize{K: k, Distances: maxDistances, KeepGraph: true}
 }
 
 // Columns makes a row of each field of the rows that the operator of [Normalize] emits:
@@ -97,7 +97,7 @@ type fielder struct {
 	k           int
 	schema      *arrow.Schema
 	finder      field.EdgeFinder
-	dist, edges []int32 // of one field
+	dist, edges []int32 // of one field; an edge is its place in the graph, or -1
 }
 
 func newFielder(l record.Layout, k int, s *arrow.Schema) *fielder {
@@ -112,13 +112,11 @@ func (f *fielder) Fork() flow.Stage {
 
 // chunk is the columns of an input record.
 type chunk struct {
-	graphs   *record.Graphs
-	roots    record.ListView[int32]
-	members  []int32
-	cats     []int32 // the distance, then the attributes
-	attrs    []float32
-	edges    []float32
-	edgesCat []int32
+	graphs  *record.Graphs
+	roots   record.ListView[int32]
+	members []int32
+	cats    []int32 // the distance, then the attributes
+	attrs   []float32
 }
 
 func (f *fielder) read(rec arrow.Record) (c chunk, err error) {
@@ -132,8 +130,6 @@ func (f *fielder) read(rec arrow.Record) (c chunk, err error) {
 	get(true, func() error { c.members, _, err = record.FixedValues[int32](rec, record.Members); return err })
 	get(true, func() error { c.cats, _, err = record.FixedValues[int32](rec, record.NodesCat); return err })
 	get(len(f.layout.NodeAttr) > 0, func() error { c.attrs, _, err = record.FixedValues[float32](rec, record.Nodes); return err })
-	get(len(f.layout.EdgeCat) > 0, func() error { c.edgesCat, _, err = record.FixedValues[int32](rec, record.EdgesCat); return err })
-	get(len(f.layout.EdgeCat) == 0 || len(f.layout.EdgeAttr) > 0, func() error { c.edges, _, err = record.FixedValues[float32](rec, record.Edges); return err })
 	return c, err
 }
 
@@ -143,7 +139,6 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 		return err
 	}
 	k, cats, attrs := f.k, len(f.layout.NodeCat), len(f.layout.NodeAttr)
-	weights := k * k * len(f.layout.EdgeAttr)
 	build := array.NewRecordBuilder(out.Allocator(), f.schema)
 	defer build.Release()
 	begin := func(column int) array.Builder {
@@ -179,10 +174,20 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 					}
 				}
 				begin(3).(*array.Int32Builder).AppendValues(dist, nil)
-				f.types(&g, c, at, m, f.edges)
-				begin(4).(*array.Int32Builder).AppendValues(f.edges, nil)
-				if weights > 0 {
-					begin(6).(*array.Float32Builder).AppendValues(c.edges[at*weights:][:weights], nil)
+				f.finder.Edges(&g, m, f.edges)
+				types := begin(4).(*array.Int32Builder)
+				for _, entry := range f.edges {
+					types.Append(typeOf(&g, entry))
+				}
+				if n := g.EdgeAttrs; n > 0 {
+					weights, none := begin(6).(*array.Float32Builder), make([]float32, n)
+					for _, entry := range f.edges {
+						attributes := none
+						if entry >= 0 {
+							attributes = g.EdgeAttr[int(entry)*n:][:n]
+						}
+						weights.AppendValues(attributes, nil)
+					}
 				}
 			}
 			at++
@@ -212,22 +217,13 @@ func appendNode(to array.Builder, ids graph.IDs, v int32) {
 	}
 }
 
-// types writes the edges of a field: 0 for none, else 1, or 1 plus the type.
-func (f *fielder) types(g *graph.Graph, c chunk, at int, members, out []int32) {
-	kk := len(out)
+// typeOf returns 0 without an edge, else 1, or 1 plus the first type of the edge.
+func typeOf(g *graph.Graph, entry int32) int32 {
 	switch {
-	case g.EdgeCats > 0:
-		for i := range out {
-			out[i] = 1 + min(c.edgesCat[(at*kk+i)*g.EdgeCats], math.MaxInt32-1)
-		}
-	case g.EdgeAttrs == 0:
-		for i, e := range c.edges[at*kk : (at+1)*kk] {
-			out[i] = int32(e)
-		}
-	default: // an edge may have attributes of 0
-		f.finder.Edges(g, members, out)
-		for i, e := range out {
-			out[i] = min(e, 0) + 1
-		}
+	case entry < 0:
+		return 0
+	case g.EdgeCats == 0:
+		return 1
 	}
+	return 1 + min(g.EdgeCat[int(entry)*g.EdgeCats], math.MaxInt32-1)
 }
