@@ -259,13 +259,7 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 		o.graph.release()
 		return nil, err
 	}
-	o.workers.open = func() (*worker, error) {
-		fields, err := o.fields.Fork()
-		if err != nil {
-			return nil, err
-		}
-		return p.behind(fields, o.as)
-	}
+	o.workers.open = func() (*worker, error) { return p.fork(o.fields, o.as) }
 	o.workers.free = func() error {
 		o.graph.release()
 		return o.fields.Close()

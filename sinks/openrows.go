@@ -27,13 +27,7 @@ func (p *Predictor) OpenRows(schema *arrow.Schema, behind operators.Recipe) (*Op
 		return nil, explained(err)
 	}
 	o := &OpenRows{p: p, behind: behind, fields: fields}
-	o.workers.open = func() (*worker, error) {
-		fields, err := o.fields.Fork()
-		if err != nil {
-			return nil, err
-		}
-		return p.behind(fields, p.as)
-	}
+	o.workers.open = func() (*worker, error) { return p.fork(fields, p.as) }
 	o.workers.free = fields.Close
 	return o, nil
 }

@@ -392,6 +392,15 @@ func (p *Predictor) behind(fields *flow.Direct, as calibration) (w *worker, err 
 	return w, nil
 }
 
+// fork returns a worker with a fork of open operators.
+func (p *Predictor) fork(fields *flow.Direct, as calibration) (*worker, error) {
+	own, err := fields.Fork()
+	if err != nil {
+		return nil, err
+	}
+	return p.behind(own, as)
+}
+
 // copyFor returns a copy of the model for rows of a schema, and its number of updates.
 func (p *Predictor) copyFor(rows *arrow.Schema) (net nn.Predictor, shape nn.Shape, round int, err error) {
 	p.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"gorgonia.org/tensor"
 
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
@@ -30,8 +29,7 @@ type RowLearner struct {
 	Lessons int64  // that Net has learned from
 
 	p      *Predictor
-	fields *flow.Direct
-	shape  nn.Shape
+	own    *worker // its model is not used
 	loaded nn.Predictor
 }
 
@@ -57,14 +55,11 @@ func (o *OpenRows) Learner(rate float64) (l *RowLearner, err error) {
 			return nil, err
 		}
 	}
-	if l.fields, err = o.fields.Fork(); err != nil {
+	if l.own, err = o.p.fork(o.fields, o.p.as); err != nil {
 		return nil, err
 	}
-	if _, l.shape, _, err = o.p.copyFor(l.fields.Schema()); err == nil && l.shape.Classes == 0 {
-		err = errors.New("the model learns numbers, want classes")
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.fields.Close())
+	if l.own.shape.Classes == 0 {
+		return nil, errors.Join(errors.New("the model learns numbers, want classes"), l.Close())
 	}
 	return l, nil
 }
@@ -72,7 +67,7 @@ func (o *OpenRows) Learner(rate float64) (l *RowLearner, err error) {
 // Learn predicts a row, then takes a step in which the model learns its class. It returns the probabilities of the classes as they were before the
 // step, and those of the model that was loaded. An error leaves the model as it was. After each AnswerLessons it calls Publish.
 func (l *RowLearner) Learn(ctx context.Context, row arrow.Record, class int32) (said, loaded []float32, err error) {
-	made, err := l.fields.Process(ctx, row)
+	made, err := l.own.fields.Process(ctx, row)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +75,7 @@ func (l *RowLearner) Learn(ctx context.Context, row arrow.Record, class int32) (
 	if len(made) != 1 || made[0].NumRows() != 1 {
 		return nil, nil, errors.New("sinks: learner: the operators do not make one row of a row")
 	}
-	b, err := batchOf(made[0], l.shape, false)
+	b, err := batchOf(made[0], l.own.shape, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +86,7 @@ func (l *RowLearner) Learn(ctx context.Context, row arrow.Record, class int32) (
 			return nil, nil, err
 		}
 		answers[i] = answer.Float32s()
-		l.p.as.direct(answers[i], l.shape)
+		l.own.as.direct(answers[i], l.own.shape)
 	}
 	b.Targets = tensor.New(tensor.WithShape(1), tensor.WithBacking([]int32{class}))
 	if _, err = l.Net.Step(b); err != nil {
@@ -110,4 +105,4 @@ func (l *RowLearner) Publish() error { return l.p.Update(l.Net) }
 func (l *RowLearner) Save(w io.Writer) error { return Write(w, l.Net, l.p.recipe) }
 
 // Close frees the operators.
-func (l *RowLearner) Close() error { return l.fields.Close() }
+func (l *RowLearner) Close() error { return l.own.fields.Close() }
