@@ -31,9 +31,7 @@ type History struct {
 	edges int64            // edges so far
 	both  bool             // some node was a source and a target
 
-	queue []edge // the window, a ring
-	first int
-	held  int
+	queue []edge // the window
 
 	near   walk // paths of 2 hops
 	far    walk // paths of 3 hops
@@ -256,18 +254,10 @@ func (h *History) slide(e edge) {
 	if h.Last == 0 && h.Within == 0 {
 		return
 	}
-	if h.held == len(h.queue) {
-		queue := make([]edge, max(1024, 2*h.held))
-		for i := range h.held {
-			queue[i] = h.queue[(h.first+i)%h.held]
-		}
-		h.queue, h.first = queue, 0
-	}
-	h.queue[(h.first+h.held)%len(h.queue)] = e
-	h.held++
-	for h.Last > 0 && h.held > h.Last || h.Within > 0 && h.queue[h.first].time <= e.time-h.Within && e.time-h.Within < e.time {
-		h.drop(h.queue[h.first])
-		h.first, h.held = (h.first+1)%len(h.queue), h.held-1
+	h.queue = append(h.queue, e)
+	for h.Last > 0 && len(h.queue) > h.Last || h.Within > 0 && h.queue[0].time <= e.time-h.Within && e.time-h.Within < e.time {
+		h.drop(h.queue[0])
+		h.queue = h.queue[1:] // append copies what is left when the memory ends
 	}
 }
 

@@ -122,7 +122,9 @@ func (l *Live) Post(text []byte) (int64, error) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			e, err := l.parse(line)
 			if err != nil {
-				l.stats.refused.Add(1)
+				l.mu.Lock()
+				l.counts.Refused++
+				l.mu.Unlock()
 				return 0, &choose.Refused{Index: number, Err: err}
 			}
 			events, lines = append(events, e), append(lines, number)
@@ -243,7 +245,10 @@ func (l *Live) Consume(ctx context.Context, topic message.Topic) error {
 			return err
 		}
 		if lag, ok := r.(flow.Lagger); ok {
-			l.stats.behind.Store(lag.Lag())
+			behind := lag.Lag()
+			l.mu.Lock()
+			l.counts.Behind = behind
+			l.mu.Unlock()
 		}
 	}
 }
@@ -278,7 +283,7 @@ func numbersOf(name string, messages []message.Message) map[string]int64 {
 
 // Read accepts the events of lines until their end. Lines that cannot be accepted go to the refused ones.
 func (l *Live) Read(ctx context.Context, r io.Reader) error {
-	return l.read(ctx, r, nil, 0)
+	return l.read(ctx, r, func(int64) map[string]int64 { return nil })
 }
 
 // Follow accepts the events of the lines of a file, and of those that are appended to it, until ctx ends. The store keeps how far the file has been read
@@ -324,19 +329,34 @@ func (l *Live) followOne(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	isMoved := func() bool {
-		is, err := f.Stat()
-		there, err2 := os.Stat(path)
-		return err == nil && err2 == nil && !os.SameFile(is, there)
-	}
-	return l.read(ctx, f, &followed{f, name, isMoved}, at)
+	return l.read(ctx, &tail{File: f, ctx: ctx, path: path, at: at}, func(n int64) map[string]int64 {
+		return map[string]int64{name: at + n, name + firstMark: firstLine(f)}
+	})
 }
 
-// followed is a file that may grow while it is read.
-type followed struct {
+// tail reads a file that may grow. Its end is that of the file when another file has its path.
+type tail struct {
 	*os.File
-	source  string      // name of the file in the store
-	isMoved func() bool // another file has its path
+	ctx             context.Context
+	path            string
+	at              int64 // bytes that were read
+	isMoved, isLeft bool
+}
+
+func (t *tail) Read(p []byte) (int, error) {
+	for {
+		n, err := t.File.Read(p)
+		if t.at += int64(n); n > 0 || err != io.EOF || t.isLeft {
+			return n, err
+		}
+		if err := cmp.Or(grown(t.File, t.at), sleep(t.ctx, pause)); err != nil {
+			return 0, err
+		}
+		is, err := t.Stat()
+		there, err2 := os.Stat(t.path)
+		t.isLeft = t.isMoved // the file is read once more after it was moved
+		t.isMoved = err == nil && err2 == nil && !os.SameFile(is, there)
+	}
 }
 
 // firstLine returns a digest of the first line of a file, of at most 4096 bytes.
@@ -357,26 +377,13 @@ func grown(f *os.File, at int64) error {
 	return err
 }
 
-// read accepts the events of the lines of r. follow, if not nil, is the file of r, which may grow. at is the number of bytes before r.
-func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64) error {
+// read accepts the events of the lines of r. read returns how far sources are read, for a number of bytes of r.
+func (l *Live) read(ctx context.Context, r io.Reader, read func(n int64) map[string]int64) error {
 	in := bufio.NewReaderSize(r, mostLine)
 	var batch []line
-	size := 0 // bytes of batch
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		var read map[string]int64
-		if follow != nil {
-			read = map[string]int64{follow.source: at, follow.source + firstMark: firstLine(follow.File)}
-		}
-		err := l.accept(ctx, batch, read)
-		batch, size = nil, 0
-		return err
-	}
-	var part []byte // of a line that has no end yet, at most its first mostLine bytes
-	length := 0     // bytes of this line
-	isMoved, isLeft := false, false
+	size, at := 0, int64(0) // bytes of batch, and of the lines so far
+	var part []byte         // of a line that has no end yet, at most its first mostLine bytes
+	length := 0             // bytes of this line
 	for {
 		text, err := in.ReadSlice('\n')
 		length += len(text)
@@ -384,14 +391,8 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64
 		switch {
 		case err == bufio.ErrBufferFull:
 			continue
-		case err == io.EOF && follow != nil && !isLeft:
-			if err := cmp.Or(flush(), grown(follow.File, at+int64(length)), sleep(ctx, pause)); err != nil {
-				return err
-			}
-			isLeft, isMoved = isMoved, follow.isMoved() // the file is read once more, up to its end when it was moved
-			continue
 		case err != nil && err != io.EOF:
-			return errors.Join(flush(), err)
+			return err // batch is empty: the buffer had no further line
 		}
 		if kept := bytes.TrimSpace(part); len(kept) > 0 {
 			one := line{text: kept[:min(len(kept), mostShown)], err: fmt.Errorf("the line has more than %d bytes", mostLine)}
@@ -403,10 +404,11 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64
 		at += int64(length)
 		part, length = part[:0], 0
 		next, _ := in.Peek(in.Buffered())
-		if err == io.EOF || len(batch) == mostLines || size >= mostLine || bytes.IndexByte(next, '\n') < 0 {
-			if err := flush(); err != nil {
+		if len(batch) > 0 && (err == io.EOF || len(batch) == mostLines || size >= mostLine || bytes.IndexByte(next, '\n') < 0) {
+			if err := l.accept(ctx, batch, read(at)); err != nil {
 				return err
 			}
+			batch, size = nil, 0
 		}
 		if err == io.EOF {
 			return nil

@@ -58,18 +58,10 @@ type Live struct {
 	mu      sync.Mutex // guards the fields below, for short steps
 	queue   []*request
 	rows    choose.Changing
-	at      int64     // position of the last event that answers know
-	last    time.Time // time at which at grew
-	kinds   map[string]int64
-	absent  map[string]int64 // of these, those that changed nothing
-	unknown int64            // unknown words of events
-	late    int64            // edges behind the window
-	jumps   int64            // jumps of the clock of the window
-	jump    int64            // the greatest jump
-	moved   chan struct{}    // closed when at grows
-	failure error            // why no event is accepted any more: the store is closed
-
-	stats struct{ refused, dead, batches, nanoseconds, behind atomic.Int64 }
+	counts  Stats         // without what Stats adds
+	jump    int64         // the greatest jump of the clock of the window
+	moved   chan struct{} // closed when counts.Position grows
+	failure error         // why no event is accepted any more: the store is closed
 }
 
 // request is events of one Apply, or of lines.
@@ -98,7 +90,7 @@ func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{opt: opt, db: db, moved: make(chan struct{}), kinds: map[string]int64{}, absent: map[string]int64{}}
+	l := &Live{opt: opt, db: db, moved: make(chan struct{}), counts: Stats{Events: map[string]int64{}, Absent: map[string]int64{}}}
 	if _, err := l.Use(ctx, rows); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -207,10 +199,10 @@ func windowName(window string) string {
 func (l *Live) show(rows choose.Changing, s *learner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.at < l.meta.Position || l.rows == nil {
-		l.last = time.Now()
+	if l.counts.Position < l.meta.Position || l.rows == nil {
+		l.counts.Last = time.Now()
 	}
-	l.rows, l.learner, l.at = rows, s, l.meta.Position
+	l.rows, l.learner, l.counts.Position = rows, s, l.meta.Position
 	close(l.moved)
 	l.moved = make(chan struct{})
 }
@@ -286,8 +278,8 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	changes, next := accepted.Changes, l.meta
 	next.Position += int64(len(changes))
 	next.Clock = accepted.Clock
-	left, known := l.swept, l.stats.dead.Load() > 0
-	err := l.refuse(letters) // before the transaction: if the process is killed between the two, the lines come again
+	left := l.swept
+	isFirst, err := l.refuse(letters) // before the transaction: if the process is killed between the two, the lines come again
 	if err == nil {
 		err = l.db.Update(func(tx *bbolt.Tx) (err error) {
 			if left, err = sweep(tx, l.swept); err != nil {
@@ -317,33 +309,33 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	l.meta, l.swept = next, left
 	l.follow(rows, l.learner, next.Position, changes)
 	l.show(rows, l.learner)
-	l.stats.refused.Add(refused + int64(len(letters)))
-	for _, line := range l.count(changes) {
+	for _, line := range l.count(batch, changes, refused+int64(len(letters))) {
 		l.opt.Note(line)
 	}
-	if len(letters) > 0 && !known {
+	if isFirst {
 		l.opt.Note(fmt.Sprintf("left out: the line %.300q: %s; others are only counted, and all are in %s", letters[0].Line, letters[0].Reason, filepath.Join(l.opt.Dir, refusedFile)))
 	}
-	for _, r := range batch {
-		l.stats.nanoseconds.Add(int64(r.accepted) * int64(time.Since(r.came)))
-	}
-	l.stats.batches.Add(1)
 	return nil
 }
 
-// count counts events by kind, and their unknown words. It returns lines for Note about what comes for the first time.
-func (l *Live) count(changes []*choose.Change) (lines []string) {
+// count counts the changes of a batch by kind, and their unknown words. It returns lines for Note about what comes for the first time.
+func (l *Live) count(batch []*request, changes []*choose.Change, refused int64) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	n := &l.counts
+	n.Refused, n.Batches = n.Refused+refused, n.Batches+1
+	for _, r := range batch {
+		n.Lag += time.Duration(r.accepted) * time.Since(r.came)
+	}
 	for i, c := range changes {
-		l.kinds[c.Event.Kind]++
-		if c.Unknown > 0 && l.unknown == 0 {
+		n.Events[c.Event.Kind]++
+		if c.Unknown > 0 && n.Unknown == 0 {
 			text, _ := json.Marshal(c.Event) // no error: an event has JSON values only
 			lines = append(lines, fmt.Sprintf("unknown words: the model does not have each word of the event %.300s; others are only counted", text))
 		}
-		l.unknown += int64(c.Unknown)
+		n.Unknown += int64(c.Unknown)
 		if c.Absent {
-			l.absent[c.Event.Kind]++
+			n.Absent[c.Event.Kind]++
 		}
 		if line := l.countWindow(l.meta.Position-int64(len(changes)-1-i), c); line != "" {
 			lines = append(lines, line)
@@ -356,12 +348,12 @@ func (l *Live) count(changes []*choose.Change) (lines []string) {
 // than those before, else "".
 func (l *Live) countWindow(position int64, c *choose.Change) (line string) {
 	if c.Late {
-		if l.late++; l.late == 1 {
+		if l.counts.Expired++; l.counts.Expired == 1 {
 			line = fmt.Sprintf("left out: the edge of the event at position %d has the time %d, and the window has gone on to %d: no answer knows the edge; others are only counted", position, c.Time, c.Event.Clock)
 		}
 	}
 	if c.Jump > 0 {
-		if l.jumps++; c.Jump > l.jump {
+		if l.counts.Jumps++; c.Jump > l.jump {
 			l.jump = c.Jump
 			line = fmt.Sprintf("left out: the event at position %d has the time %d, which is %d after the one before: no edge of an earlier window stays, and no later edge of such a time is known; smaller jumps are only counted", position, c.Time, c.Jump)
 		}
@@ -393,7 +385,7 @@ func (l *Live) err() error {
 func (l *Live) Position() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at
+	return l.counts.Position
 }
 
 // Ask waits until answers know the event of the position after, and makes questions of rows by their ids and then of rows that are in no table, all at
@@ -412,7 +404,7 @@ func (l *Live) Ask(ctx context.Context, after int64, ids []string, rows []choose
 func (l *Live) Wait(ctx context.Context, position int64) error {
 	for {
 		l.mu.Lock()
-		at, moved, err := l.at, l.moved, l.failure
+		at, moved, err := l.counts.Position, l.moved, l.failure
 		l.mu.Unlock()
 		switch {
 		case at >= position:
@@ -462,43 +454,42 @@ type Stats struct {
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
 	l.mu.Lock()
-	at, last, learner, kinds, absent, unknown, late, jumps := l.at, l.last, l.learner, maps.Clone(l.kinds), maps.Clone(l.absent), l.unknown, l.late, l.jumps
+	s, learner := l.counts, l.learner
+	s.Events, s.Absent = maps.Clone(s.Events), maps.Clone(s.Absent)
 	l.mu.Unlock()
-	s := &l.stats
-	size := int64(0)
-	_ = l.db.View(func(tx *bbolt.Tx) error { // a closed store returns an error, and size stays 0
-		size = tx.Size()
+	_ = l.db.View(func(tx *bbolt.Tx) error { // a closed store returns an error, and Bytes stays 0
+		s.Bytes = tx.Size()
 		return nil
 	})
-	return Stats{
-		at, kinds, absent, unknown, late, jumps, s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
-		last, size, time.Duration(s.nanoseconds.Load()), learner.stats(),
-	}
+	s.Waiting, s.Learned = l.waiting.Load(), learner.stats()
+	return s
 }
 
 // mostRefused is the size in bytes above which the file of refused lines is renamed to .old.
 const mostRefused = 32 << 20
 
-// refuse appends dead letters to the file of refused lines.
-func (l *Live) refuse(letters []deadLetter) error {
+// refuse appends dead letters to the file of refused lines. isFirst reports whether they are the first ones.
+func (l *Live) refuse(letters []deadLetter) (isFirst bool, err error) {
 	if len(letters) == 0 {
-		return nil
+		return false, nil
 	}
 	path := filepath.Join(l.opt.Dir, refusedFile)
 	if info, err := os.Stat(path); err == nil && info.Size() > mostRefused {
 		if err := os.Rename(path, path+".old"); err != nil {
-			return err
+			return false, err
 		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var text []byte
 	for _, d := range letters {
 		text = append(text, d.text()...)
 	}
 	_, err = f.Write(text)
-	l.stats.dead.Add(int64(len(letters)))
-	return errors.Join(err, f.Close())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts.DeadLetters += int64(len(letters))
+	return l.counts.DeadLetters == int64(len(letters)), errors.Join(err, f.Close())
 }
