@@ -24,8 +24,8 @@ const (
 	bySearch            // a search decided, or the tied nodes are images of each other
 )
 
-// crop returns the first k nodes of p. It returns false if a search has to compare selections, or
-// if the cut divides nodes of equal rank and edges have types.
+// crop returns the first k nodes of p. It returns false if the cut divides nodes of equal rank and
+// type that are not interchangeable, or if it divides nodes of equal rank and edges have types.
 func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	r := &w.ranking
 	r.Reset(len(p.rows), p.starts)
@@ -39,19 +39,12 @@ func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	}
 	if p.nodeAttrs {
 		r.SplitLeast(p.least)
-		r.RefineAll(p.rows)
 		if keep, tied = r.At(k); bits.OnesCount64(keep) == k {
 			return keep, byTypes, true
 		}
 	}
-	for !refine.Interchangeable(p.rows, tied) {
-		if r.Alike(p.rows, k) != refine.Alike {
-			return 0, 0, false
-		}
-		r.RefineFrom(p.rows, int32(bits.TrailingZeros64(tied)))
-		if keep, tied = r.At(k); bits.OnesCount64(keep) == k {
-			return keep, bySearch, true
-		}
+	if !refine.Interchangeable(p.rows, tied) {
+		return 0, 0, false
 	}
 	return keep | lowest(tied, k-bits.OnesCount64(keep)), bySearch, true
 }

@@ -18,10 +18,12 @@ const (
 	Twins
 )
 
-// branch is a joint and the name of its cell.
+// branch is a cell of the tree that Alike walks: its name, its size and the index of its parent, -1 for
+// the first.
 type branch struct {
-	joint
-	name int32
+	name          int32
+	size, parent  int
+	heterogeneous bool
 }
 
 // Alike returns what structure alone proves about the cell of v. The partition must be stable with
@@ -43,25 +45,20 @@ func (r *Refiner) Alike(g Rows, v int32) Likeness {
 	if g.Code != nil {
 		return r.codedTwins(g, v)
 	}
-	r.branches = append(r.branches[:0], branch{joint{r.Size(v), -1, false}, r.cell[v]})
-	answer := r.growTree(g)
-	if answer && len(r.branches) == 1 && !r.branches[0].heterogeneous {
+	r.branches = append(r.branches[:0], branch{r.cell[v], r.Size(v), -1, false})
+	switch {
+	case !r.growTree(g):
+		return Unknown
+	case len(r.branches) == 1 && !r.branches[0].heterogeneous:
 		return Twins
-	}
-	if answer {
-		r.joints = r.joints[:0]
-		for _, b := range r.branches {
-			r.joints = append(r.joints, b.joint)
-		}
-		if monotone(r.joints) {
-			return Alike
-		}
+	case monotone(r.branches):
+		return Alike
 	}
 	return Unknown
 }
 
 // growTree collects the cells that influence the first branch. It reports whether they form a tree
-// of permitted joints.
+// of permitted cells.
 func (r *Refiner) growTree(g Rows) bool {
 	for i := 0; i < len(r.branches); i++ {
 		x := r.branches[i].name
@@ -107,7 +104,7 @@ func (r *Refiner) growTree(g Rows) bool {
 				ok = false
 				continue
 			}
-			r.branches = append(r.branches, branch{joint{int(other), i, false}, y})
+			r.branches = append(r.branches, branch{y, int(other), i, false})
 		}
 		r.hit = r.hit[:0]
 		// The check for repeats above is quadratic. Wider trees are left to Search.
@@ -118,16 +115,9 @@ func (r *Refiner) growTree(g Rows) bool {
 	return true
 }
 
-// joint is a cell of the tree that Alike walks: its size and the index of its parent, -1 for the
-// first.
-type joint struct {
-	size, parent  int
-	heterogeneous bool
-}
-
 // monotone reports whether the cells grow away from a smallest one and at most one cell, of the
 // smallest size, is heterogeneous.
-func monotone(tree []joint) bool {
+func monotone(tree []branch) bool {
 	root, odd := 0, 0
 	for i, b := range tree {
 		if b.size < tree[root].size {
@@ -143,7 +133,7 @@ func monotone(tree []joint) bool {
 			root = i
 		}
 	}
-	// Edges between the first joint and the root point towards the first joint.
+	// Edges between the first cell and the root point towards the first cell.
 	for i, b := range tree {
 		if b.parent < 0 {
 			continue

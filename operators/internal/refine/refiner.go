@@ -37,7 +37,6 @@ type Refiner struct {
 	rest   []int32 // by node: number of unread entries of its list
 
 	branches []branch // scratch of Alike
-	joints   []joint
 }
 
 // Reset sets r to the partition of 0 … n-1 into one cell, with an empty worklist.

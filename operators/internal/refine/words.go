@@ -17,9 +17,6 @@ type Words struct {
 	later  [64]uint64 // by cell of the first round: neighbours of the nodes of all cells behind it
 	plane  [8]uint64  // bit i of plane j is bit j of the count of node i
 	planes int
-
-	list      worklist
-	fragments [64]uint64
 }
 
 // Reset sets w to the partition of n nodes, at least one, by the levels that starts describes; see

@@ -61,43 +61,6 @@ func cellsOf(p *refine.Partition) (cells []uint64) {
 	return cells
 }
 
-// checkRefinement compares the two ways to refine, and what is known about the
-// cells after it: from levels, and after nodes have been individualised.
-func checkRefinement(t *testing.T, g *graph.Graph, dist []uint8) {
-	t.Helper()
-	rows, sets := refine.Rows{Off: g.Offsets, Nbr: g.Neighbors}, wordsOf(g)
-	var r refine.Refiner
-	var w refine.Words
-	r.Reset(g.N())
-	r.SplitLevels(dist)
-	w.Reset(len(dist), refine.Starts(dist))
-	r.QueueAll()
-	r.Refine(rows)
-	w.RefineAll(sets)
-	for {
-		if got, want := w.AppendCells(nil), cellsOf(&r.Partition); !slices.Equal(got, want) {
-			t.Fatalf("levels %v of %v: cells %x, want %x", dist, g.Neighbors, got, want)
-		}
-		at := -1
-		for i, v := range r.Elems {
-			if r.Size(v) == 1 {
-				continue
-			}
-			at = i
-			if got, want := w.Alike(sets, i), r.Alike(rows, v); got != want {
-				t.Fatalf("levels %v of %v: cell at %d is %d, want %d", dist, g.Neighbors, i, got, want)
-			}
-		}
-		if at < 0 {
-			return
-		}
-		v := slices.Min(r.Cell(at))
-		r.Individualize(v)
-		r.Refine(rows)
-		w.RefineFrom(sets, v)
-	}
-}
-
 // checkWords compares the two ways to number colours, from given levels.
 func checkWords(t *testing.T, g *graph.Graph, dist []uint8) {
 	t.Helper()
@@ -109,7 +72,6 @@ func checkWords(t *testing.T, g *graph.Graph, dist []uint8) {
 		r.SplitLevels(dist)
 		w.Reset(len(dist), refine.Starts(dist))
 	}
-	checkRefinement(t, g, dist)
 	start()
 	r.Number(rows, 0, 0)
 	w.Number(wordsOf(g), 0, false)
