@@ -30,7 +30,7 @@ type numbered struct {
 	ext      string
 	ctx      context.Context
 	cancel   context.CancelFunc
-	old, now *manifest.Manifest
+	old, now *manifest.Manifest // old has no files if there was none
 	next     int      // number of the next part
 	parts    []string // parts of the old manifest and of this run
 	upload   file.Upload
@@ -67,30 +67,24 @@ func (n *numbered) begin() (err error) {
 	n.old, err = manifest.ReadBucket(n.ctx, n.to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		n.old, err = nil, nil
+		n.old = &manifest.Manifest{}
 	case err != nil:
-		err = fmt.Errorf("the old output cannot be replaced: %w", err)
+		return fmt.Errorf("the old output cannot be replaced: %w", err)
 	}
-	if err != nil {
-		return err
-	}
-	plan, err := n.list(manifest.Plan)
-	if err == nil && len(plan) > 0 {
-		err = errors.New("it holds the parts of a plan: name another place, or remove it")
-	}
-	if err != nil {
-		return err
-	}
-	left, err := n.list(manifest.Unfinished)
-	if err != nil {
-		return err
-	}
-	stray, err := n.list("part-")
-	if err != nil {
-		return err
+	var plan, left, stray []string
+	for _, of := range []struct {
+		names  *[]string
+		prefix string
+	}{{&plan, manifest.Plan}, {&left, manifest.Unfinished}, {&stray, "part-"}} {
+		if *of.names, err = n.list(of.prefix); err != nil {
+			return err
+		}
 	}
 	stray = slices.DeleteFunc(stray, n.named)
-	if len(left) == 0 && len(stray) > 0 {
+	switch {
+	case len(plan) > 0:
+		return errors.New("it holds the parts of a plan: name another place, or remove it")
+	case len(left) == 0 && len(stray) > 0:
 		return fmt.Errorf("it holds %s, which no manifest names", stray[0])
 	}
 	// In a directory, put also syncs the manifest, before parts that it does not name are removed.
@@ -98,10 +92,8 @@ func (n *numbered) begin() (err error) {
 		return err
 	}
 	n.begun = true
-	if n.old != nil {
-		for _, f := range n.old.Files {
-			n.parts = append(n.parts, f.Name)
-		}
+	for _, f := range n.old.Files {
+		n.parts = append(n.parts, f.Name)
 	}
 	for _, name := range stray {
 		if err := n.to.Remove(n.ctx, name); err != nil {
@@ -128,9 +120,6 @@ func (n *numbered) list(prefix string) ([]string, error) {
 
 // named reports whether the old manifest has a file.
 func (n *numbered) named(name string) bool {
-	if n.old == nil {
-		return false
-	}
 	_, ok := n.old.Has(name)
 	return ok
 }
@@ -183,7 +172,7 @@ func (n *numbered) end(rows, bytes int64, sum string) error {
 func (n *numbered) publish() error {
 	if err := n.put(manifest.Name, n.now); err != nil {
 		there, unread := manifest.ReadBucket(n.ctx, n.to)
-		n.unsure = unread != nil && !errors.Is(unread, fs.ErrNotExist) || there != nil && (n.old == nil || there.Rows != n.old.Rows || !sameFiles(there, n.old))
+		n.unsure = unread != nil && !errors.Is(unread, fs.ErrNotExist) || there != nil && (there.Rows != n.old.Rows || !sameFiles(there, n.old))
 		return err
 	}
 	n.old, n.made = n.now, nil
