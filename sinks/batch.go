@@ -20,26 +20,34 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	if s.HasField(operators.WordIDs) && s.HasField(operators.WordCounts) {
 		shape.Counts = []string{"words"}
 	}
-	wk := func(name string) (n int, err error) {
-		dims, err := dimsOf(s, name, 3)
+	// channels returns the channels of a column of tensors (w, k, …), 0 without the column.
+	channels := func(name string, numbers int) (int, error) {
+		dims, err := dimsOf(s, name, numbers)
 		if err != nil || dims == nil {
 			return 0, err
 		}
-		if shape.W != 0 && (shape.W != dims[0] || shape.K != dims[1]) {
-			return 0, fmt.Errorf("column %q is for w = %d, k = %d, another for w = %d, k = %d", name, dims[0], dims[1], shape.W, shape.K)
+		if (shape.W != 0 || numbers == 4) && (dims[0] != shape.W || dims[1] != shape.K) || numbers == 4 && dims[2] != shape.K {
+			return 0, fmt.Errorf("column %q has the shape %v in its metadata, want w = %d and k = %d, as the others have", name, dims, shape.W, shape.K)
 		}
 		shape.W, shape.K = dims[0], dims[1]
-		return dims[2], nil
+		return dims[numbers-1], nil
 	}
-	cats, err := wk(record.NodesCat)
+	cats, err := channels(record.NodesCat, 3)
 	if err != nil {
 		return shape, err
 	}
-	if shape.Attrs, err = wk(record.Nodes); err != nil {
+	if shape.Attrs, err = channels(record.Nodes, 3); err != nil {
 		return shape, err
 	}
-	if err := sparseShape(s, &shape); err != nil {
-		return shape, err
+	if s.HasField(record.NodesSparse) {
+		c, err := record.SparseChannel(s, record.NodesSparse)
+		if err == nil {
+			_, err = channels(record.NodesSparse, 2)
+		}
+		if err != nil {
+			return shape, err
+		}
+		shape.Sparse = c.Card
 	}
 	if shape.Columns, err = record.ColumnNames(s); err != nil {
 		return shape, err
@@ -50,7 +58,13 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	if shape.Cats, err = cardsOf(s, record.NodesCat, cats); err != nil {
 		return shape, err
 	}
-	if err := edgeShape(s, &shape); err != nil {
+	if cats, err = channels(record.EdgesCat, 4); err != nil {
+		return shape, err
+	}
+	if shape.EdgeAttrs, err = channels(record.Edges, 4); err != nil {
+		return shape, err
+	}
+	if shape.EdgeCats, err = cardsOf(s, record.EdgesCat, cats); err != nil {
 		return shape, err
 	}
 	var classes []string
@@ -100,26 +114,6 @@ func cardsOf(s *arrow.Schema, name string, channels int) (cards []int, err error
 	return cards, nil
 }
 
-// sparseShape sets the shape of the column nodes_sparse, if there is one.
-func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
-	if !s.HasField(record.NodesSparse) {
-		return nil
-	}
-	c, err := record.SparseChannel(s, record.NodesSparse)
-	if err != nil {
-		return err
-	}
-	dims, err := dimsOf(s, record.NodesSparse, 2)
-	if err != nil {
-		return err
-	}
-	if shape.W != 0 && (dims[0] != shape.W || dims[1] != shape.K) {
-		return fmt.Errorf("column %q has the shape %v in its metadata, want w and k as the others have", record.NodesSparse, dims)
-	}
-	shape.W, shape.K, shape.Sparse = dims[0], dims[1], c.Card
-	return nil
-}
-
 // batchOf returns the rows of rec as tensors that share its buffers.
 func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error) {
 	rows := int(rec.NumRows())
@@ -153,8 +147,15 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 			return b, err
 		}
 	}
-	if err := edgesOf(&b, rec, rows, s); err != nil {
-		return b, err
+	if d := len(s.EdgeCats); d > 0 {
+		if b.EdgeCats, err = dense[int32](rec, record.EdgesCat, rows, s.W, s.K, s.K, d); err != nil {
+			return b, err
+		}
+	}
+	if s.EdgeAttrs > 0 {
+		if b.EdgeAttrs, err = dense[float32](rec, record.Edges, rows, s.W, s.K, s.K, s.EdgeAttrs); err != nil {
+			return b, err
+		}
 	}
 	switch {
 	case !targets:
@@ -211,40 +212,4 @@ func rowError(stage string, rec arrow.Record, err error) error {
 		return err
 	}
 	return &flow.Error{Stage: stage, Graph: ids[r.Row], Err: r.Err}
-}
-
-// edgeShape sets the shape of the columns edges_cat and edges, which Normalize.Edges adds.
-func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
-	channels := func(name string) (int, error) {
-		dims, err := dimsOf(s, name, 4)
-		if err != nil || dims == nil {
-			return 0, err
-		}
-		if dims[0] != shape.W || dims[1] != shape.K || dims[2] != shape.K {
-			return 0, fmt.Errorf("column %q has the shape %v in its metadata, want w = %d, k = %d twice, and channels", name, dims, shape.W, shape.K)
-		}
-		return dims[3], nil
-	}
-	cats, err := channels(record.EdgesCat)
-	if err != nil {
-		return err
-	}
-	if shape.EdgeAttrs, err = channels(record.Edges); err != nil {
-		return err
-	}
-	shape.EdgeCats, err = cardsOf(s, record.EdgesCat, cats)
-	return err
-}
-
-// edgesOf sets the discrete and continuous channels of the edges of b.
-func edgesOf(b *nn.Batch, rec arrow.Record, rows int, s nn.Shape) (err error) {
-	if d := len(s.EdgeCats); d > 0 {
-		if b.EdgeCats, err = dense[int32](rec, record.EdgesCat, rows, s.W, s.K, s.K, d); err != nil {
-			return err
-		}
-	}
-	if s.EdgeAttrs > 0 {
-		b.EdgeAttrs, err = dense[float32](rec, record.Edges, rows, s.W, s.K, s.K, s.EdgeAttrs)
-	}
-	return err
 }

@@ -31,8 +31,8 @@ type numbered struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	old, now *manifest.Manifest // old has no files if there was none
-	next     int      // number of the next part
-	parts    []string // parts of the old manifest and of this run
+	next     int                // number of the next part
+	parts    []string           // parts of the old manifest and of this run
 	upload   file.Upload
 	begun    bool // the file manifest.Unfinished of this run exists
 	unsure   bool // the manifest may be the new one, after an error
