@@ -22,7 +22,7 @@ type setting interface {
 // keep puts a setting into the metadata of a model.
 func keep(m nn.Saver, key string, v setting) error {
 	if err := v.check(m.Shape()); err != nil {
-		return err
+		return fmt.Errorf("the metadata %q of the model: %w", key, err)
 	}
 	text, err := json.Marshal(v)
 	if err == nil {
