@@ -34,8 +34,8 @@ func withoutTimes(systems any) any {
 // sanflow train and benchmark try the same systems for graphs, nodes and links, and have the same figures.
 func TestTrainAndBenchmarkAgree(t *testing.T) {
 	race.Skip(t)
-	dir := villages(t, 60, 60, false)
-	for _, more := range [][]string{nil, {"-portable", "-seed", "2", "-score", "auc"}} {
+	dir := villages(t, 40, 40, false)
+	for _, more := range [][]string{nil, {"-portable", "-seed", "2", "-score", "auc", "-systems", "linear,words,words-smoothed"}} {
 		here := nodesResult(t, append([]string{"-data", dir}, more...)...)
 		there := trainResult(t, append([]string{"-task", "nodes", "-data", dir}, more...)...)
 		if a, b := withoutTimes(here["systems"]), withoutTimes(there["systems"]); !reflect.DeepEqual(a, b) {
@@ -52,8 +52,8 @@ func TestTrainAndBenchmarkAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := write(t, g)
-	here := linksResult(t, "-graph", file, "-repeats", "1")
-	there := trainResult(t, "-task", "links", "-data", file)
+	here := linksResult(t, "-graph", file, "-repeats", "1", "-systems", "linear,words")
+	there := trainResult(t, "-task", "links", "-data", file, "-systems", "linear,words")
 	if here["auc"] != there["auc"] || here["ap"] != there["ap"] || here["models"].([]any)[0] != there["model"] {
 		t.Errorf("links: %v, AUC %v, AP %v by benchmark, %v, %v, %v by train", here["models"], here["auc"], here["ap"], there["model"], there["auc"], there["ap"])
 	}

@@ -294,8 +294,11 @@ func TestGrowingNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := w.open(t, p, nil)
-			position := int64(0)
-			for round := range 10 {
+			position, rounds := int64(0), 6
+			if long {
+				rounds = 10
+			}
+			for round := range rounds {
 				b := o.Begin()
 				for range 60 {
 					if err := b.Add(w.next()); err != nil {
@@ -306,7 +309,7 @@ func TestGrowingNodes(t *testing.T) {
 				o.Apply(position, b.Changes...)
 				ids := w.ids()
 				w.rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-				ids = ids[:min(len(ids), 200)]
+				ids = ids[:min(len(ids), 120)]
 				start := w.open(t, p, nil)
 				got, want := saidOf(t, o, ids), saidOf(t, start, ids)
 				for i := range got {

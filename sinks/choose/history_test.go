@@ -55,7 +55,7 @@ func first(n int) (rows []int32) {
 // system; the reasons sum up; and numbers of a row do not depend on later rows.
 func TestHistoryOpen(t *testing.T) {
 	race.Skip(t)
-	const n, learned = 900, 600
+	const n, learned, chosenBy = 600, 400, 500
 	table := thefts(n)
 	for _, all := range []bool{false, true} {
 		set := rowsOf(t, table)
@@ -71,8 +71,8 @@ func TestHistoryOpen(t *testing.T) {
 			systems = systems[:1] // the others have the same history
 		}
 		for _, s := range systems {
-			s.Epochs = min(s.Epochs, 10)
-			chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: h.Rows(first(learned)), Valid: h.Rows(first(750)[learned:]), Seed: 1}.Run(t.Context())
+			s.Epochs = min(s.Epochs, 5)
+			chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: h.Rows(first(learned)), Valid: h.Rows(first(chosenBy)[learned:]), Seed: 1}.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestHistoryOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := choose.Test(t.Context(), p, nil, set.IDs, h.Rows(first(n)[750:]), "", 0)
+			m, err := choose.Test(t.Context(), p, nil, set.IDs, h.Rows(first(n)[chosenBy:]), "", 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestHistoryOpen(t *testing.T) {
 				t.Errorf("%s: AUC %v, %v", s.Name, auc, err)
 			}
 			whole := openRows(t, p, set, learned)
-			for _, last := range []int{700, 850, 899} {
+			for _, last := range []int{470, 560, n - 1} {
 				cut := openRows(t, p, rowsOf(t, table[:1+last]), learned) // ends before the row
 				f := strings.Split(table[1+last], ",")
 				row := choose.Row{"time": f[0], "source": f[1], "target": f[2], "amount": f[3], "kind": f[4]}

@@ -57,17 +57,13 @@ func TestNumbers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs of a command")
 	}
-	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "../../...").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	commands, err := os.ReadDir(bin)
+	commands, err := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.Dir}}{{end}}`, "../../...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range commands {
-		binary, model := filepath.Join(bin, c.Name()), filepath.Join(t.TempDir(), "model")
-		if args := strings.Fields(withModel[c.Name()]); len(args) > 0 {
+	for _, dir := range strings.Fields(string(commands)) {
+		name, binary, model := filepath.Base(dir), linked(t, dir), filepath.Join(t.TempDir(), "model")
+		if args := strings.Fields(withModel[name]); len(args) > 0 {
 			if out, err := exec.Command(binary, append(args, model)...).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -75,15 +71,33 @@ func TestNumbers(t *testing.T) {
 		any := false
 		for words, with := range others {
 			first, word, _ := strings.Cut(words, " ")
-			if first == c.Name() {
+			if first == name {
 				testNumbers(t, binary, word, with, model)
 				any = true
 			}
 		}
 		if !any {
-			t.Errorf("there are no arguments for %s", c.Name())
+			t.Errorf("there are no arguments for %s", name)
 		}
 	}
+}
+
+// linked returns the path of a command in the build cache, where go run keeps what it links. The first
+// run after a change links, and prints a path that is gone when it ends.
+func linked(t *testing.T, dir string) (path string) {
+	t.Helper()
+	for range 2 {
+		out, err := exec.Command("go", "run", "-exec", "echo", dir).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		path = strings.TrimSpace(string(out))
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	t.Fatalf("%s: no %s", dir, path)
+	return ""
 }
 
 // testNumbers gives the flags of a command, or of a word of it, numbers beside other arguments.

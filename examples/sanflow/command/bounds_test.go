@@ -36,24 +36,27 @@ func TestPairsLeftOut(t *testing.T) {
 	for v := 1; v <= 257; v++ {
 		star = append(star, fmt.Sprintf("0,%d", v))
 	}
-	learn, hub := write(t, dir, "ring.csv", append([]string{"source,target"}, ring...)), write(t, dir, "star.csv", append([]string{"source,target"}, star...))
+	learn := write(t, dir, "ring.csv", append([]string{"source,target"}, ring...))
+	large, small := write(t, dir, "large.csv", append([]string{"source,target"}, star...)), write(t, dir, "small.csv", append([]string{"source,target"}, star[:60]...))
 	model, scores := filepath.Join(dir, "m"), filepath.Join(dir, "s.csv")
 	clitest.JSON[report](t, train, "-task", "links", "-edges", learn, "-systems", "linear", "-out", model)
-	predicted := func(args ...string) (rows int, told string) {
-		_, told = printed(t, append([]string{"predict", "-model", model, "-edges", hub, "-out", scores}, args...)...)
+	predicted := func(edges string, args ...string) (rows int, told string) {
+		_, told = printed(t, append([]string{"predict", "-model", model, "-edges", edges, "-out", scores}, args...)...)
 		return strings.Count(read(t, scores), "\n") - 1, told
 	}
 	for _, test := range []struct {
-		args []string
-		rows int
-		want string
+		edges string
+		args  []string
+		rows  int
+		want  string
 	}{
-		{nil, 0, "left out: at most 32896 pairs whose common neighbours all have more than -hub 256 edges, as 1 nodes have\n"},
-		{[]string{"-hub", "257"}, 32896, ""},
-		{[]string{"-hub", "257", "-pairs", "32896"}, 32896, ""},
-		{[]string{"-hub", "257", "-pairs", "1000"}, 1000, "left out: 31896 of 32896 pairs, those beyond -pairs 1000\n"},
+		{large, nil, 0, "left out: at most 32896 pairs whose common neighbours all have more than -hub 256 edges, as 1 nodes have\n"},
+		{small, []string{"-hub", "59"}, 0, "left out: at most 1770 pairs whose common neighbours all have more than -hub 59 edges, as 1 nodes have\n"},
+		{small, []string{"-hub", "60"}, 1770, ""},
+		{small, []string{"-hub", "60", "-pairs", "1770"}, 1770, ""},
+		{small, []string{"-pairs", "1000"}, 1000, "left out: 770 of 1770 pairs, those beyond -pairs 1000\n"},
 	} {
-		rows, told := predicted(test.args...)
+		rows, told := predicted(test.edges, test.args...)
 		if at := strings.Index(told, "left out"); rows != test.rows || at < 0 && test.want != "" || at >= 0 && told[at:] != test.want {
 			t.Errorf("%q: %d rows, %q", test.args, rows, told)
 		}

@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	model, one, two, page := filepath.Join(dir, "model"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "page")
-	must(t, "train", "-out", model, "-systems", "linear")
+	trainLinear(t, model)
 	must(t, "explain", "-model", model, "-graph", "5", "-class", "torus", "-json", one, "-html", page)
 	must(t, "explain", "-model", model, "-graph", "5", "-class", "torus", "-json", two)
 	if read(t, one) != read(t, two) || !strings.Contains(read(t, page), "<svg") {
@@ -50,7 +50,7 @@ func TestAtlas(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	model, one, two, page := filepath.Join(dir, "model"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "page")
-	must(t, "train", "-out", model, "-systems", "linear")
+	trainLinear(t, model)
 	must(t, "atlas", "-model", model, "-json", one, "-html", page, "-motifs", "5")
 	must(t, "atlas", "-model", model, "-json", two, "-motifs", "5", "-workers", "2")
 	if read(t, one) != read(t, two) {
@@ -192,7 +192,7 @@ func TestAtlasOfWords(t *testing.T) {
 	race.Skip(t)
 	model, out := filepath.Join(t.TempDir(), "model"), clitest.File(t, "out", "")
 	clitest.Silence(t)
-	must(t, "train", "-out", model, "-systems", "linear")
+	trainLinear(t, model)
 	file, err := os.Create(out)
 	if err != nil {
 		t.Fatal(err)

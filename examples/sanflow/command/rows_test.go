@@ -527,7 +527,7 @@ func TestRowsOrderOfFlags(t *testing.T) {
 	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
-	table, model, out := write(t, dir, "payments.csv", thefts(600)), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
+	table, model, out := write(t, dir, "payments.csv", thefts(400)), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
 	for _, system := range []string{"trees", "words", "trees-words"} {
 		var first string
 		for _, flags := range [][]string{{"-key", "from:account,to:account,kind", "-windows", "20,90"}, {"-key", "kind,to:account,from:account", "-windows", "90,20"}} {
@@ -582,7 +582,7 @@ func TestRowsCurve(t *testing.T) {
 		scored
 		Curve []point
 	}
-	dir, rows := t.TempDir(), thefts(900)
+	dir, rows := t.TempDir(), thefts(600)
 	table, model, out := write(t, dir, "payments.csv", rows), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
 	for _, delay := range []string{"0", "20", "10000"} {
 		clitest.JSON[scored](t, train, append([]string{"-rows", table, "-labels", "all", "-label-delay", delay, "-systems", "trees", "-out", model}, theftFlags...)...)

@@ -355,7 +355,7 @@ func TestMolecules(t *testing.T) {
 // The first system counts whatever the budget is, the others only within it.
 func TestBudget(t *testing.T) {
 	race.Skip(t)
-	r := clitest.JSON[report](t, run, "train", "-out", filepath.Join(t.TempDir(), "m"), "-budget", "1ns")
+	r := clitest.JSON[report](t, run, append([]string{"train", "-out", filepath.Join(t.TempDir(), "m"), "-budget", "1ns"}, families(t)...)...)
 	if len(r.Systems) != 1 || r.Systems[0].Name != "words" || r.Model != "words" {
 		t.Errorf("%+v", r.Systems)
 	}

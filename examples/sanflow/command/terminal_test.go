@@ -195,7 +195,11 @@ func TestNotTried(t *testing.T) {
 		"graphs": {"\nwords   ", "\ntrees   ", "not tried: the budget ended before it did\n", "cnn-edges ", "not tried: the budget was used up\n", "-systems words -seed 1"}, // the recommended system is the first
 		"links":  {"\nlinear  ", "\nwords   ", "not tried: the budget ended before it did\n", "\nadvice: the recommended system words+trees was not reached"},
 	} {
-		out, _ := printed(t, "train", "-task", task, "-budget", "1ms", "-out", model, "-json", file)
+		args := []string{"train", "-task", task, "-budget", "1ms", "-out", model, "-json", file}
+		if task == "graphs" {
+			args = append(args, families(t)...)
+		}
+		out, _ := printed(t, args...)
 		for _, want := range all {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: no %q in %s", task, want, out)
