@@ -69,7 +69,7 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 			form.comma = '\t'
 		}
 	}
-	r := &csvReader{rowReader{l: l, form: form, ragged: s.Ragged}, s.Header != nil}
+	r := &csvReader{rowReader{textTable: textTable{l: l}, form: form, ragged: s.Ragged}, s.Header != nil}
 	if err := r.header(form, s.Header, s.Comma == 0); err != nil {
 		l.Close()
 		return nil, err

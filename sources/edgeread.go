@@ -35,7 +35,8 @@ func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
 		return nil, err
 	}
 	l.Note = s.note
-	r := &edgeListReader{l: l, weights: s.weights, below: s.nodes, columns: []TableColumn{{Name: "1", Type: Integer}, {Name: "2", Type: Integer}}}
+	r := &edgeListReader{weights: s.weights, below: s.nodes}
+	r.l, r.columns = l, []TableColumn{{Name: "1", Type: Integer}, {Name: "2", Type: Integer}}
 	if s.weights {
 		r.columns = append(r.columns, TableColumn{Name: "3", Type: Float})
 	}
@@ -54,23 +55,13 @@ func refuseMETIS(file string) error {
 
 // edgeListReader parses lines to numbers directly.
 type edgeListReader struct {
-	l       *reading.Lines
+	textTable
 	weights bool
-	below   int64 // exclusive bound of ids; 0 = none
-	columns []TableColumn
-	chosen  []int
+	below   int64         // exclusive bound of ids; 0 = none
 	values  []TableValues // values of all columns
-	batch   TableBatch
-	err     error // error or io.EOF that follows the batch
 
-	rows, comments       int64 // comments counts comment lines after the first row
 	declared, declaredAt int64 // number of nodes in a comment, and the line of that comment
 }
-
-func (r *edgeListReader) Name() string           { return r.l.File }
-func (r *edgeListReader) Columns() []TableColumn { return r.columns }
-func (r *edgeListReader) Close() error           { return r.l.Close() }
-func (r *edgeListReader) Choose(columns []int)   { r.chosen = columns }
 
 // Notes returns a line about comments behind the first row.
 func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.File, 0) }
@@ -107,26 +98,25 @@ func (r *edgeListReader) Next() (*TableBatch, error) {
 			r.err = r.comment(row)
 			continue
 		}
-		if r.err = r.row(row); r.err != nil {
+		if r.err = r.edge(row); r.err != nil {
 			r.err = &FileError{File: r.l.File, Line: r.l.Line, Err: r.err}
 			break
 		}
 		r.batch.Lines = append(r.batch.Lines, r.l.Line)
 		r.batch.Rows++
-		r.rows++
+		r.row++
 	}
 	if r.batch.Rows == 0 {
 		return nil, r.err
 	}
-	r.batch.Values = r.batch.Values[:0]
-	for _, at := range r.chosen {
-		r.batch.Values = append(r.batch.Values, r.values[at])
+	for i, at := range r.chosen {
+		r.batch.Values[i] = r.values[at]
 	}
 	return &r.batch, nil
 }
 
-// row parses a line with an edge, and appends the edge to r.values.
-func (r *edgeListReader) row(row []byte) error {
+// edge parses a line with an edge, and appends the edge to r.values.
+func (r *edgeListReader) edge(row []byte) error {
 	u, rest, err := edgeID(row)
 	if err != nil {
 		return err
@@ -191,7 +181,7 @@ func (r *edgeListReader) comment(row []byte) error {
 		return r.l.Errorf("%w", errMatrixMarket)
 	case r.l.Line == 1 && isBipartite(row):
 		return r.l.Errorf("%w", errBipartite)
-	case r.rows > 0:
+	case r.row > 0:
 		r.comments++
 	case stated && r.declared == 0:
 		r.declared, r.declaredAt = n, int64(r.l.Line)

@@ -1,8 +1,8 @@
 package sources
 
 import (
-	"archive/zip"
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/flow/record/mapped"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 func init() {
@@ -75,20 +76,16 @@ func Holds(path string, endings ...string) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return is(e.Name()) })
 }
 
-// hasLabels reports whether a directory or zip contains labels.txt, and so is read by Nodes.
+// hasLabels reports whether a directory or zip contains labels.txt, there or in a folder of it, and so is read by Nodes.
 func hasLabels(path string, _ Options) bool {
-	if _, err := os.Stat(filepath.Join(path, "labels.txt")); err == nil {
-		return true
-	}
-	if in, _ := filepath.Glob(filepath.Join(path, "*", "labels.txt")); len(in) > 0 {
-		return true
-	}
-	z, err := zip.OpenReader(path)
+	f, err := reading.OpenPlace(path, nil, 0, nil)
 	if err != nil {
 		return false
 	}
-	defer z.Close()
-	return slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.FileInfo().Name() == "labels.txt" })
+	defer f.Close()
+	top, _ := fs.Glob(f.Fsys, "labels.txt")
+	below, _ := fs.Glob(f.Fsys, "*/labels.txt")
+	return len(top)+len(below) > 0
 }
 
 // arrowFile returns the source of an Arrow file or directory. A single uncompressed file of sinks.IPC with

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -50,7 +51,7 @@ func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
 
 // jsonOf reads the first rows. It closes l on an error.
 func jsonOf(l *reading.Lines) (TableReader, error) {
-	r := &jsonReader{l: l, place: map[string]int{}}
+	r := &jsonReader{textTable: textTable{l: l}, place: map[string]int{}}
 	if err := r.header(); err != nil {
 		l.Close()
 		return nil, err
@@ -65,17 +66,12 @@ func objectsOf(l *reading.Lines) *reading.JsonText {
 }
 
 type jsonReader struct {
-	l       *reading.Lines
-	in      *reading.JsonText
-	columns []TableColumn
-	place   map[string]int // column index by name
-	seen    []int64        // last row with a value, by column
-	since   []typeSince    // the value that determined the type, by column
-	values  []int          // index in chosen by column, or -1
-	batch   TableBatch
-	text    []byte // text of the batch
-	row     int64  // rows read so far
-	err     error  // error or io.EOF that follows the batch
+	textTable
+	in    *reading.JsonText
+	place map[string]int // column index by name
+	seen  []int64        // last row with a value, by column
+	since []typeSince    // the value that determined the type, by column
+	text  []byte         // text of the batch
 }
 
 // typeSince locates the value that determined the type of a column. line and row count from 1.
@@ -95,21 +91,6 @@ func blame(r TableReader, column string, err error) error {
 		}
 	}
 	return &FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(column)), err)}
-}
-
-func (r *jsonReader) Name() string           { return r.l.File }
-func (r *jsonReader) Columns() []TableColumn { return r.columns }
-func (r *jsonReader) Close() error           { return r.l.Close() }
-
-func (r *jsonReader) Choose(columns []int) {
-	r.batch.Values = make([]TableValues, len(columns))
-	r.values = make([]int, len(r.columns))
-	for i := range r.values {
-		r.values[i] = -1
-	}
-	for i, c := range columns {
-		r.values[c] = i
-	}
 }
 
 // header finds the columns and their types in the first rows: maxBatch rows, or those that the buffer has whole, but at
@@ -221,15 +202,18 @@ func (r *jsonReader) Next() (*TableBatch, error) {
 		bad, line := -1, 0
 		if r.err = r.object(r.in, false, func(at, of int, value jsontext.Value) {
 			line = of
-			kind, to := value.Kind(), r.values[at]
+			kind := value.Kind()
 			switch {
-			case to < 0 || kind == 'n':
+			case !slices.Contains(r.chosen, at) || kind == 'n':
 			case kind == '{' || kind == '[':
 				bad = at
 			default:
 				from := len(r.text)
-				if r.text = reading.AppendText(r.text, value); len(r.text) > from {
-					b.Values[to].Spans[b.Rows] = Span{int32(from), int32(len(r.text))}
+				r.text = reading.AppendText(r.text, value)
+				for i, chosen := range r.chosen {
+					if chosen == at && len(r.text) > from { // a column may be chosen twice
+						b.Values[i].Spans[b.Rows] = Span{int32(from), int32(len(r.text))}
+					}
 				}
 			}
 		}); r.err == nil && bad >= 0 {

@@ -83,26 +83,31 @@ func plainText(b []byte) int {
 	return n
 }
 
-// rowReader is the TableReader of text formats.
-type rowReader struct {
+// textTable is what the TableReaders of text files share.
+type textTable struct {
 	l        *reading.Lines
-	form     splitter
-	split    splitRow
 	columns  []TableColumn
 	chosen   []int
-	ragged   bool
 	batch    TableBatch
 	row      int64 // rows returned so far
 	comments int64 // comment lines after the first row
-	err      error // error or io.EOF that follows the buffered rows
+	err      error // error or io.EOF that follows the batch
 }
 
-func (r *rowReader) Name() string           { return r.l.File }
-func (r *rowReader) Columns() []TableColumn { return r.columns }
-func (r *rowReader) Close() error           { return r.l.Close() }
+func (r *textTable) Name() string           { return r.l.File }
+func (r *textTable) Columns() []TableColumn { return r.columns }
+func (r *textTable) Close() error           { return r.l.Close() }
 
-func (r *rowReader) Choose(columns []int) {
+func (r *textTable) Choose(columns []int) {
 	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
+}
+
+// rowReader is the TableReader of lines that a splitter splits.
+type rowReader struct {
+	textTable
+	form   splitter
+	split  splitRow
+	ragged bool
 }
 
 // skip moves past the comment lines before a row.

@@ -55,7 +55,7 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 		return jsonOf(l)
 	}
 	form := &textSplit{l: l}
-	r := &textReader{rowReader{l: l, form: form}, form}
+	r := &textReader{rowReader{textTable: textTable{l: l}, form: form}, form}
 	if err := r.open(); err != nil {
 		l.Close()
 		return nil, err

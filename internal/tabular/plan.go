@@ -26,9 +26,7 @@ type Plan struct {
 	Use []bool
 
 	from   []int // for each column of Schema its column of the file, or -1 for a running number
-	types  []arrow.DataType
 	graphs bool
-	layout record.Layout
 	shapes []int // for each column of Schema the product of its shape, or -1
 	tops   []top
 }
@@ -192,11 +190,12 @@ func elem(t arrow.DataType) arrow.DataType {
 }
 
 // wantGraphs returns an error for an attribute or target without metadata.
-func (p *Plan) wantGraphs() (err error) {
-	if p.layout, err = record.LayoutOf(p.Schema); err != nil {
+func (p *Plan) wantGraphs() error {
+	layout, err := record.LayoutOf(p.Schema)
+	if err != nil {
 		return err
 	}
-	known := p.layout.Schema()
+	known := layout.Schema()
 	for _, name := range append(record.GraphColumns(), record.Target, record.Targets) {
 		if p.Schema.HasField(name) && !known.HasField(name) {
 			return fmt.Errorf("column %q has no metadata that describes its values: describe it in Like, or name the other columns in Columns", name)
@@ -208,7 +207,6 @@ func (p *Plan) wantGraphs() (err error) {
 // prepare reads shapes and ranges of values from the schema.
 func (p *Plan) prepare() error {
 	for i, f := range p.Schema.Fields() {
-		p.types = append(p.types, f.Type)
 		p.shapes = append(p.shapes, -1)
 		var shape []int
 		if err := record.Meta(p.Schema, f.Name, record.MetaShape, &shape); err != nil {
