@@ -295,7 +295,6 @@ func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if err != nil {
 		return nil, err
 	}
-	set.rows = s.Rows
 	return set.Reader(mem), nil
 }
 

@@ -187,9 +187,6 @@ func (b *tableBuild) single() error {
 		}
 		return err
 	}
-	if err := b.declare(); err != nil {
-		return err
-	}
 	n := b.ids.len()
 	if n == 0 {
 		return errNoNode
@@ -233,28 +230,8 @@ func (b *tableBuild) single() error {
 	return nil
 }
 
-// declare adds the nodes that a comment of an edge list states.
-func (b *tableBuild) declare() error {
-	r, ok := b.edges.r.(*edgeListReader)
-	if !ok {
-		return nil
-	}
-	ids := &b.ids.integers
-	low, high := int64(0), int64(0)
-	if ids.len() > 0 {
-		low, high = slices.Min(ids.values), slices.Max(ids.values)
-	}
-	first, count, err := r.all(ids.len(), low, high)
-	for id := range int64(count) {
-		if err == nil {
-			_, err = ids.add(int64(first) + id)
-		}
-	}
-	return err
-}
-
-// plainIDs renumbers edges with plain ids to ranks. It includes the nodes that a comment states, and returns
-// the ids in ascending order.
+// plainIDs renumbers edges with plain ids to ranks. It includes the nodes that a comment of an edge list states, and
+// returns the ids in ascending order. Ids that are not plain are beyond such a comment.
 func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
 	ids, err := e.IDs()
 	if err != nil {
@@ -431,7 +408,7 @@ func (b *tableBuild) many() error {
 		}
 	}
 	for place, number := range order {
-		if err := m.alive(); err != nil {
+		if err := m.csr.Alive(); err != nil {
 			return err
 		}
 		it := Item{ID: int64(place)}
@@ -495,8 +472,6 @@ type manyGraphs struct {
 	of    []int32 // rows of the nodes
 	ends  []graph.Edge
 }
-
-func (m *manyGraphs) alive() error { return m.csr.Alive() }
 
 // make builds the graph of these edge rows and node rows.
 func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {

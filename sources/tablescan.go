@@ -154,7 +154,6 @@ type tableScan struct {
 	r      TableReader
 	fields []*tableField
 	first  *TableBatch
-	err    error // error of the first batch
 	failed error // error of the column selection
 	batch  *TableBatch
 	rows   int64 // rows before batch
@@ -280,12 +279,11 @@ func (t *tableScan) begin(declared map[string]ColumnType) error {
 		places = append(places, at)
 	}
 	t.r.Choose(places)
-	t.first, t.err = t.read()
-	if t.err == io.EOF {
-		t.first, t.err = &TableBatch{Values: make([]TableValues, len(places))}, nil
-	}
-	if t.err != nil {
-		return t.err
+	var err error
+	if t.first, err = t.read(); err == io.EOF {
+		t.first = &TableBatch{Values: make([]TableValues, len(places))}
+	} else if err != nil {
+		return err
 	}
 	for i, f := range t.fields {
 		if f.offset = t.offsets[f.Name]; f.offset-f.offset != 0 {

@@ -131,7 +131,7 @@ func opensAgain(t Table) bool {
 
 // read reads all tables once.
 func (s Tables) read(ctx context.Context) (*TableSet, error) {
-	b := &tableBuild{Tables: s, set: &TableSet{}}
+	b := &tableBuild{Tables: s, set: &TableSet{rows: s.Rows}}
 	b.start(ctx, s.Memory, s.Missing, s.earlier)
 	defer b.close()
 	check := func() error { return b.settle(&b.edgeAttrs, &b.nodeAttrs) }
