@@ -33,8 +33,11 @@ type keys struct {
 	ends  *reading.Chunks[graph.Edge] // edges read so far
 }
 
-// number ends the plain mode. It numbers the ids of the edges so far, and those of values.
-func (k *keys) number(values ...[]int32) (err error) {
+// errNotPlain is the error of an id that plain ids cannot have. tableScan.next ends the plain mode.
+var errNotPlain = errors.New("an id that is not plain")
+
+// number ends the plain mode. It numbers the ids of the edges so far.
+func (k *keys) number() (err error) {
 	k.plain = false
 	for _, part := range k.ends.Parts {
 		for i, x := range part {
@@ -42,13 +45,6 @@ func (k *keys) number(values ...[]int32) (err error) {
 				return err
 			}
 			if part[i].V, err = k.integers.add(int64(x.V)); err != nil {
-				return err
-			}
-		}
-	}
-	for _, list := range values {
-		for i, x := range list {
-			if list[i], err = k.integers.add(int64(x)); err != nil {
 				return err
 			}
 		}
@@ -104,7 +100,6 @@ type tableField struct {
 	below   int32   // keys from this number on are unknown, which is an error
 	where   string  // name of the table that lists the known keys
 	batch   []int32 // key numbers of the current batch
-	before  []int32 // batch of the source column, for a target column
 	numbers []float32
 	cats    reading.Chunks[int32] // words or keys of all rows; -1 = missing
 	attrs   reading.Chunks[float32]
@@ -345,11 +340,14 @@ func (t *tableScan) next() (int, error) {
 	if t.rows+int64(t.batch.Rows) > math.MaxInt32/2 {
 		return 0, &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("more than %d rows", math.MaxInt32/2)}
 	}
-	for i, f := range t.fields {
-		if i > 0 && f.kind == keyField {
-			f.before = t.fields[i-1].batch
+	for i := 0; i < len(t.fields); i++ {
+		f := t.fields[i]
+		row, err := f.read(&t.batch.Values[i], t.batch.Rows)
+		if err == errNotPlain {
+			err = f.keys.number()
+			i = -1 // plain ids are in the first fields, which have kept nothing of the batch
 		}
-		if row, err := f.read(&t.batch.Values[i], t.batch.Rows); err != nil {
+		if err != nil {
 			return 0, t.fail(row, f, err)
 		}
 	}
@@ -661,9 +659,7 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 			continue
 		}
 		if f.keys.plain {
-			if err = f.keys.number(f.before, dst[:i]); err != nil {
-				return i, err
-			}
+			return i, errNotPlain
 		}
 		if dst[i], err = k.add(x); err != nil {
 			return i, err

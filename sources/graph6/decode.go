@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -77,12 +76,10 @@ func (d *matrix6) graph(l *reading.Lines, directed bool) (*graph.Graph, error) {
 			d.next[v]++
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case entries > math.MaxInt32:
-		return nil, l.Errorf("%d entries do not fit 32-bit offsets", entries)
 	}
+	// A line of at most widest bytes has fewer than 2³¹ entries.
 	if err := d.room.AtLeast(l, 5*(2*int64(d.n+1)+entries)); err != nil {
 		return nil, err
 	}

@@ -208,17 +208,5 @@ func (p *Published) Trial(ctx context.Context, s Split, rng *rand.Rand) (*Trial,
 	if len(p.Valid.Pairs) > 0 {
 		t.Folds = append(t.Folds, Fold{Graph: whole, Pairs: p.Valid.Pairs, Link: p.Valid.Link})
 	}
-	for i := range folds {
-		hidden, left := part(edges, i, folds)
-		given, _ := part(others, i, folds)
-		if s.MaxEdges > 0 {
-			hidden = hidden[:min(len(hidden), max(1, s.MaxEdges/folds))]
-		}
-		f, err := h.cut(hidden, left, given)
-		if err != nil {
-			return nil, err
-		}
-		t.Folds = append(t.Folds, f)
-	}
-	return t, nil
+	return t, h.folds(t, edges, others, folds, s.MaxEdges)
 }

@@ -81,23 +81,29 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 	if err := h.shuffle(edges); err != nil {
 		return nil, err
 	}
-	rest := edges[n:]
 	t := &Trial{}
-	if t.Test, err = h.cut(edges[:n], rest, nil); err != nil {
+	if t.Test, err = h.cut(edges[:n], edges[n:], nil); err != nil {
 		return nil, err
 	}
+	return t, h.folds(t, edges[n:], nil, folds, s.MaxEdges)
+}
+
+// folds adds parts of the edges to t, which are in random order: each hides its edges, maxEdges in all if that is not 0. A part of others
+// are unjoined pairs of the fold.
+func (h *hiding) folds(t *Trial, edges, others []Pair, folds, maxEdges int) error {
 	for i := range folds {
-		links, left := part(rest, i, folds) // edges are already in random order
-		if s.MaxEdges > 0 {
-			links = links[:min(len(links), max(1, s.MaxEdges/folds))]
+		hidden, left := part(edges, i, folds)
+		given, _ := part(others, i, folds)
+		if maxEdges > 0 {
+			hidden = hidden[:min(len(hidden), max(1, maxEdges/folds))]
 		}
-		f, err := h.cut(links, left, nil)
+		f, err := h.cut(hidden, left, given)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.Folds = append(t.Folds, f)
 	}
-	return t, nil
+	return nil
 }
 
 // part returns the i-th of parts equal slices, and the remaining pairs.
