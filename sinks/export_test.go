@@ -62,3 +62,8 @@ func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots .
 	}
 	return options.named(e, err)
 }
+
+// OpenSmoothed opens a graph as Open does of a model that was kept with a Smoothing.
+func (p *Predictor) OpenSmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (*OpenGraph, error) {
+	return p.openSmoothed(ctx, g, s)
+}

@@ -28,7 +28,7 @@ type OpenGraph struct {
 	schema  *arrow.Schema   // of graph, with roots
 	width   int             // roots of a row; 0 with an operators.Chunk
 	fields  *flow.Direct    // operators behind the Roots, forked by workers
-	said    []float32       // answers of OpenSmoothed, (nodes, classes); or nil
+	said    []float32       // smoothed answers, (nodes, classes); or nil
 	workers workers
 }
 
@@ -63,8 +63,8 @@ type OpenGraph struct {
 // links learns of edges that are hidden: see links.Split. It costs a copy of the graph and the time of Open.
 // A pair of a node with itself is an error.
 //
-// Later changes of g have no effect; open a changed graph again. OpenSmoothed lets them propagate
-// over the edges; so does Open, for a model that was kept with a Smoothing.
+// Later changes of g have no effect; open a changed graph again. The answers of a model that was kept with a
+// Smoothing propagate over the edges.
 //
 // Open is OpenIDs of a graph whose nodes have no ids but their numbers.
 func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
@@ -109,7 +109,7 @@ func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, 
 	if p.as.smoothing == nil {
 		o, err = p.openAll(ctx, g, prepare)
 	} else {
-		o, err = p.OpenSmoothed(ctx, g, *p.as.smoothing)
+		o, err = p.openSmoothed(ctx, g, *p.as.smoothing)
 	}
 	if err == nil {
 		o.ids = ids

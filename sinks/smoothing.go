@@ -14,6 +14,12 @@ import (
 
 // Smoothing propagates the predictions for all nodes of a graph over the edges, by
 // propagation.Walk with Share. Package choose takes it if it improves the result.
+//
+// Predictor.Open of a model that was kept with a Smoothing predicts all nodes at once. That costs n calls of OpenGraph.Predict and
+// O(edges·classes) for each round of the walk, 29 by default; a million nodes at 0.5 ms take 8
+// minutes of processor time. A Temperature and a Prior of the model apply after the smoothing. It keeps 4·classes bytes for each node, needs three times that
+// while it works, and frees all other memory of Open. A call of Predict then copies a row.
+// Update does not change these predictions.
 type Smoothing struct {
 	// Share is above 0 and below 1; 0 = 0.9.
 	Share float64 `json:"share"`
@@ -28,8 +34,7 @@ type Smoothing struct {
 // smoothingNote is the metadata key of a Smoothing.
 const smoothingNote = "smoothing"
 
-// Keep puts the smoothing into the metadata of a model, which Save writes. Predictor.Open is
-// then OpenSmoothed.
+// Keep puts the smoothing into the metadata of a model, which Save writes. Predictor.Open smooths then.
 func (s Smoothing) Keep(m nn.Saver) error { return keep(m, smoothingNote, &s) }
 
 func (s *Smoothing) check(nn.Shape) error {
@@ -42,31 +47,18 @@ func (s *Smoothing) check(nn.Shape) error {
 // smoothedNodes is the number of nodes in one call of Predict.
 const smoothedNodes = 256
 
-// OpenSmoothed opens a graph, predicts each node on GOMAXPROCS goroutines and smooths the
-// predictions. The model must classify nodes. It costs n calls of OpenGraph.Predict and
-// O(edges·classes) for each round of the walk, 29 by default; a million nodes at 0.5 ms take 8
-// minutes of processor time. A Temperature and a Prior of the model apply after the smoothing. It keeps 4·classes bytes for each node, needs three times that
-// while it works, and frees all other memory of Open. A call of Predict then copies a row.
-// Update does not change these predictions.
-func (p *Predictor) OpenSmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (*OpenGraph, error) {
-	said, err := p.smoothed(ctx, g, s)
+// openSmoothed opens a graph, predicts each node on GOMAXPROCS goroutines and smooths the predictions. The model must classify nodes.
+func (p *Predictor) openSmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (*OpenGraph, error) {
+	said, err := p.unsmoothed(ctx, g, s)
 	if err != nil {
 		return nil, err
 	}
-	return &OpenGraph{p: p, nodes: g.N(), width: 1, said: said}, nil
-}
-
-// smoothed returns the smoothed predictions for all nodes, (nodes, classes).
-func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (said []float32, err error) {
 	classes := p.net.Shape().Classes
-	if said, err = p.unsmoothed(ctx, g, s); err != nil {
-		return nil, err
-	}
 	if err := (propagation.Walk{Share: s.Share}).Rows(ctx, g, said, classes); err != nil {
 		return nil, err
 	}
 	p.as.behind(said, classes)
-	return said, nil
+	return &OpenGraph{p: p, nodes: g.N(), width: 1, said: said}, nil
 }
 
 // unsmoothed returns the rows before the propagation, (nodes, classes): the probabilities of a node, or 1
