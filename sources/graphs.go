@@ -78,16 +78,11 @@ func layoutOf(items []Item) (l record.Layout) {
 		return l
 	}
 	var class, nodeClass int32 = -1, -1
-	var nodeTop, edgeTop []int64
 	for _, it := range items {
 		class = max(class, it.Class)
 		l.Real = l.Real || it.Value != 0
 		for _, c := range it.NodeClass {
 			nodeClass = max(nodeClass, c)
-		}
-		if g := it.Graph; g != nil {
-			nodeTop = top(nodeTop, g.NodeCat, g.NodeCats)
-			edgeTop = top(edgeTop, g.EdgeCat, g.EdgeCats)
 		}
 	}
 	l.NodeIDs = items[0].NodeID.Kind()
@@ -111,33 +106,26 @@ func layoutOf(items []Item) (l record.Layout) {
 	g = first(func(g *graph.Graph) bool { return len(g.Neighbors) > 0 })
 	l.EdgeCat = reading.Channels("edge_label", nil, g.EdgeCats)
 	l.EdgeAttr = reading.Channels("edge_attribute", nil, g.EdgeAttrs)
-	for i := range l.NodeCat {
-		l.NodeCat[i].Card = cardinality(nodeTop, i)
-	}
-	for i := range l.EdgeCat {
-		l.EdgeCat[i].Card = cardinality(edgeTop, i)
-	}
+	cards(l.NodeCat, items, func(g *graph.Graph) []int32 { return g.NodeCat })
+	cards(l.EdgeCat, items, func(g *graph.Graph) []int32 { return g.EdgeCat })
 	return l
 }
 
-// top updates the maximum of each of width columns.
-func top(most []int64, x []int32, width int) []int64 {
-	for i, v := range x {
-		if c := i % max(width, 1); c < len(most) {
-			most[c] = max(most[c], int64(v))
-		} else {
-			most = append(most, int64(v))
+// cards sets the number of values of each channel: the largest of a column in all items plus 1. of returns the values of a
+// graph, row-major.
+func cards(channels []record.Channel, items []Item, of func(g *graph.Graph) []int32) {
+	for c := range channels {
+		most := int32(0)
+		for _, it := range items {
+			if it.Graph == nil {
+				continue
+			}
+			for x := of(it.Graph); c < len(x); x = x[min(len(x), len(channels)):] {
+				most = max(most, x[c])
+			}
 		}
+		channels[c].Card = int(most) + 1
 	}
-	return most
-}
-
-// cardinality returns the maximum plus 1, and at least 1, since Card 0 denotes a continuous attribute.
-func cardinality(most []int64, column int) int {
-	if column >= len(most) {
-		return 1
-	}
-	return max(1, int(most[column])+1)
 }
 
 func (it *Item) largestClass() int32 {

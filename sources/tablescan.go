@@ -587,38 +587,24 @@ func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error)
 var errNoKey = errors.New("there is no value, want an id")
 
 func (f *tableField) readTexts(v *TableValues, dst []int32) (row int, err error) {
-	before := f.missed
 	for i := range dst {
 		if v.missing(i) {
 			if f.missed++; !f.mayMiss {
 				return i, errNoKey
 			}
+			dst[i] = -1
+			continue
 		}
-	}
-	if v.Spans != nil && f.space == "" && f.missed == before {
-		err = f.keys.texts.addAll(v.Text, v.Spans[:len(dst)], dst)
-	} else {
-		for i := range dst {
-			if v.missing(i) {
-				dst[i] = -1
-				continue
-			}
-			text := v.text(i, &f.scratch)
-			if f.space != "" {
-				f.spaced = IDIn(f.space, text, f.spaced)
-				text = f.spaced
-			}
-			if dst[i], err = f.keys.texts.add(text); err != nil {
-				break
-			}
+		text := v.text(i, &f.scratch)
+		if f.space != "" {
+			f.spaced = IDIn(f.space, text, f.spaced)
+			text = f.spaced
 		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	for i, number := range dst {
-		if number >= f.below {
-			return i, f.unknown(number)
+		if dst[i], err = f.keys.texts.add(text); err != nil {
+			return i, err
+		}
+		if dst[i] >= f.below {
+			return i, f.unknown(dst[i])
 		}
 	}
 	return 0, nil

@@ -88,15 +88,6 @@ func (t *texts) room() error {
 	return nil
 }
 
-func (t *texts) addAll(text []byte, spans []Span, dst []int32) (err error) {
-	for i, s := range spans {
-		if dst[i], err = t.add(text[s.From:s.To]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ids returns the texts with these numbers as node ids.
 func (t *texts) ids(numbers []int32) (graph.IDs, error) {
 	ends, size := make([]int32, 1, len(numbers)+1), int64(0)

@@ -41,14 +41,8 @@ func TestTexts(t *testing.T) {
 					text = append(text, s...)
 				}
 				got := make([]int32, len(spans))
-				if r.IntN(2) == 0 {
-					if err := x.addAll(text, spans, got); err != nil {
-						t.Fatal(err)
-					}
-				} else {
-					for i, s := range spans {
-						got[i], _ = x.add(text[s.From:s.To])
-					}
+				for i, s := range spans {
+					got[i], _ = x.add(text[s.From:s.To])
 				}
 				if !slices.Equal(got, want) {
 					t.Fatal("other numbers than those of a map")

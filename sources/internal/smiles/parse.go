@@ -114,8 +114,6 @@ func (p *parser) token() error {
 			return p.fail(at, "a branch behind a bond, want an atom")
 		}
 		p.branches = append(p.branches, branch{p.last, at, len(p.m.Atoms)})
-		p.at++
-		return nil
 	case ')':
 		top := len(p.branches) - 1
 		switch {
@@ -125,15 +123,11 @@ func (p *parser) token() error {
 			return p.fail(at, "the branch ends where an atom is due")
 		}
 		p.last, p.branches = p.branches[top].from, p.branches[:top]
-		p.at++
-		return nil
 	case '.':
 		if p.last < 0 || p.bond != 0 || p.dot {
 			return p.fail(at, "a dot with no atom before it")
 		}
 		p.dot = true
-		p.at++
-		return nil
 	case '-', '/', '\\', '=', '#', '$', ':':
 		switch {
 		case p.last < 0 || p.dot:
@@ -142,17 +136,18 @@ func (p *parser) token() error {
 			return p.fail(at, "a second bond, want an atom")
 		}
 		p.bondAt, p.bond = at, bonds[c]
-		p.at++
-		return nil
 	case '%':
 		return p.closure()
 	case '[':
 		return p.bracket()
+	default:
+		if digit(c) {
+			return p.closure()
+		}
+		return p.organicAtom()
 	}
-	if digit(c) {
-		return p.closure()
-	}
-	return p.organicAtom()
+	p.at++
+	return nil
 }
 
 // organicAtom reads an atom of the organic subset.
