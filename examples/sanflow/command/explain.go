@@ -2,11 +2,9 @@ package command
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/page"
@@ -46,27 +46,25 @@ what the answer is without that for another node.`))}
 	check := func() error { return c.reread("explain") }
 	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
 		c.class = c.explained()
-		if c.task == "rows" {
-			return c.explainedRows(ctx)
-		}
-		p, subjects, err := c.subjects(ctx)
+		subjects, end, err := c.subjects(ctx)
 		if err != nil {
 			return nil, err
 		}
-		defer p.Close()
+		defer end.Close()
 		all := &explanations{name: c.name()}
 		for _, s := range subjects {
-			e, err := s.explain(ctx, p, c.class)
+			r, err := s.explain(ctx)
 			if err != nil {
 				return nil, c.in(err)
 			}
-			one := &explanation{Of: s.of, Target: c.ofTarget, Explanation: e, page: s.page(e)}
-			if one.page.Target = c.ofTarget; c.several != nil {
-				t, err := c.answers(ctx, s)
+			one := &explanation{Of: s.of, Target: c.ofTarget, Explanation: r.Explanation, Earlier: r.Earlier, page: pageOf(s.id, r, s.layout, c.Times)}
+			one.page.Title, one.page.Target = s.name, c.ofTarget
+			if c.several != nil {
+				a, err := c.answer(ctx, s)
 				if err != nil {
 					return nil, c.in(err)
 				}
-				one.page.Tables = append(one.page.Tables, *t)
+				one.page.Tables = append(one.page.Tables, a.table("-of-target names the one that is explained"))
 			}
 			if err := all.add(one); err != nil {
 				return nil, err
@@ -76,11 +74,10 @@ what the answer is without that for another node.`))}
 	})
 }
 
-// answers are those about all targets.
-func (c *explaining) answers(ctx context.Context, s *subject) (*page.Table, error) {
+// answer is that about all targets.
+func (c *explaining) answer(ctx context.Context, s *subject) (a answer, err error) {
 	var p *sinks.Predictor
 	var said []sinks.Answer
-	var err error
 	if s.roots == nil {
 		if p, err = c.several.For(s.layout); err == nil {
 			said, err = p.PredictAll(ctx, s.graph)
@@ -89,55 +86,12 @@ func (c *explaining) answers(ctx context.Context, s *subject) (*page.Table, erro
 		said, err = p.PredictRoots(ctx, s.graph, s.roots...)
 	}
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	if p != c.several {
 		defer p.Close()
 	}
-	t := &page.Table{Title: "All targets; -of-target names the one that is explained", Head: []string{"target", "answer", "probability"}}
-	for i, of := range c.goals {
-		a := tell(answer{}, said[0].Targets[i], of.Classes, of.Offset)
-		t.Rows = append(t.Rows, append([]string{of.Name}, a.cells()...))
-	}
-	return t, nil
-}
-
-// explainedRows explains the answers about the rows of -of, by default the latest row.
-func (c *explaining) explainedRows(ctx context.Context) (*explanations, error) {
-	h, err := c.rowsToAsk(ctx)
-	if err != nil {
-		return nil, c.in(err)
-	}
-	if len(c.of) == 0 {
-		last := cmp.Or(h.Set.Known(), h.Set.Rows) - 1
-		if last < 0 {
-			return nil, c.in(errors.New("there are no rows"))
-		}
-		c.of = cli.List{h.Set.IDs.Name(int32(last))}
-		c.guessed("row", "latest", c.of[0])
-	}
-	o, err := h.OpenRows(c.p, c.ofRows())
-	if err != nil {
-		return nil, err
-	}
-	defer o.Close()
-	asked, _, err := o.Ask(c.of, nil)
-	if err != nil {
-		return nil, c.in(err)
-	}
-	all := &explanations{name: c.name()}
-	for i, q := range asked {
-		r, err := o.Explain(ctx, q, c.class)
-		if err != nil {
-			return nil, err
-		}
-		e := &explanation{Of: c.of[i], Explanation: r.Explanation, Earlier: r.Earlier, page: rowPage(c.of[i], c.p, r, c.Times)}
-		e.page.Title += " of " + c.name()
-		if err := all.add(e); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return tell(nil, said[0], c.several, 0), nil
 }
 
 // guessed says what is explained where no flag does.
@@ -145,11 +99,12 @@ func (c *explaining) guessed(what, which, id string) {
 	fmt.Fprintf(os.Stderr, "guessed: %s %s, the %s, is explained; -of, of graphs also -graph, names others\n", what, cli.Printable(id), which)
 }
 
-// rowPage is the explanation of a row for people. id is that of the row, and times their kind, as in columns.
-func rowPage(id string, p *sinks.Predictor, r *choose.Reasons, times string) page.Explanation {
-	s := &subject{graph: r.Graph, ids: r.IDs, layout: p.Layout(), id: id, name: "Row " + cli.Printable(id)}
-	e := s.page(r.Explanation)
-	e.Seconds = times == "dates"
+// pageOf is an explanation for people. id is that of what is explained, and times the kind of times of rows, as in columns.
+func pageOf(id string, r *choose.Reasons, l record.Layout, times string) page.Explanation {
+	e := page.Explanation{ID: id, Graph: r.Graph, Reasons: r.Explanation, Layout: l, Seconds: times == "dates"}
+	if r.IDs.Kind() != graph.NoIDs {
+		e.Name = r.IDs.Name
+	}
 	parts, _ := e.Parts() // of roots, which is no error
 	adds := map[string]float64{}
 	for _, part := range parts {

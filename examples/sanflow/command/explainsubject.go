@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sinks/page"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/nodelink"
 )
@@ -28,14 +30,62 @@ type subject struct {
 	roots  []int32   // nil: the graph itself
 	id     string    // of the node or the graph, or of both ends
 	name   string
-	of     string // the id of the graph, or its number, if the graph is explained
+	of     string // of explanation
+	// explain explains the answer.
+	explain func(context.Context) (*choose.Reasons, error)
 }
 
-// subjects finds what is explained, and the model for it.
-func (c *explaining) subjects(ctx context.Context) (p *sinks.Predictor, all []*subject, err error) {
-	if c.task == "graphs" {
-		return c.collected(ctx)
+// subjects finds what is explained, and the opened model, which is closed after the last explanation.
+func (c *explaining) subjects(ctx context.Context) (all []*subject, opened io.Closer, err error) {
+	var p *sinks.Predictor
+	switch c.task {
+	case "rows":
+		return c.askedRows(ctx)
+	case "graphs":
+		p, all, err = c.collected(ctx)
+	default:
+		p, all, err = c.around(ctx)
 	}
+	for _, s := range all {
+		s.explain = func(ctx context.Context) (*choose.Reasons, error) {
+			return reasons(ctx, p, s.graph, s.ids, s.roots, c.class)
+		}
+	}
+	return all, p, err
+}
+
+// askedRows are the rows of -of, by default the latest row.
+func (c *explaining) askedRows(ctx context.Context) (all []*subject, opened io.Closer, err error) {
+	h, err := c.rowsToAsk(ctx)
+	if err != nil {
+		return nil, nil, c.in(err)
+	}
+	if len(c.of) == 0 {
+		last := cmp.Or(h.Set.Known(), h.Set.Rows) - 1
+		if last < 0 {
+			return nil, nil, c.in(errors.New("there are no rows"))
+		}
+		c.of = cli.List{h.Set.IDs.Name(int32(last))}
+		c.guessed("row", "latest", c.of[0])
+	}
+	o, err := h.OpenRows(c.p, c.ofRows())
+	if err != nil {
+		return nil, nil, err
+	}
+	asked, _, err := o.Ask(c.of, nil)
+	if err != nil {
+		return nil, nil, errors.Join(c.in(err), o.Close())
+	}
+	for i, q := range asked {
+		all = append(all, &subject{layout: c.p.Layout(), id: c.of[i], of: c.of[i], name: fmt.Sprintf("Row %s of %s", cli.Printable(c.of[i]), c.name()), explain: func(ctx context.Context) (*choose.Reasons, error) {
+			return o.Explain(ctx, q, c.class)
+		}})
+	}
+	return all, o, nil
+}
+
+// around are the nodes or the links of -of, by default the first, and the model for them.
+func (c *explaining) around(ctx context.Context) (p *sinks.Predictor, all []*subject, err error) {
 	set, err := c.adapted(ctx)
 	if err != nil {
 		return nil, nil, c.in(err)
@@ -62,10 +112,25 @@ func (c *explaining) subjects(ctx context.Context) (p *sinks.Predictor, all []*s
 	if err != nil {
 		return nil, nil, err
 	}
-	for pair := range slices.Chunk(c.of, width) {
-		s, err := c.around(set, index, pair)
-		if err != nil {
-			return nil, nil, err
+	numbers := 0
+	if set.IDs.Kind() == graph.NoIDs {
+		numbers = set.Graph.N()
+	}
+	for ids := range slices.Chunk(c.of, width) {
+		s := &subject{graph: set.Graph, ids: set.IDs, layout: set.Layout(), id: strings.Join(ids, "–"), name: map[string]string{"nodes": "Node", "links": "Link"}[c.task]}
+		for i, id := range ids {
+			v, err := nodeOf(index, numbers, id)
+			if err != nil {
+				return nil, nil, c.in(err)
+			}
+			s.roots = append(s.roots, v)
+			s.name += []string{" ", "–"}[i] + set.IDs.Quoted(v)
+		}
+		if s.name += " of " + c.name(); joined(set.Graph, s.roots) {
+			s.name += ", without its edge"
+		}
+		if width == 2 && s.roots[0] == s.roots[1] {
+			return nil, nil, cli.Usage(fmt.Errorf("-of is %s twice, want two nodes", ids[0]))
 		}
 		all = append(all, s)
 	}
@@ -73,41 +138,9 @@ func (c *explaining) subjects(ctx context.Context) (p *sinks.Predictor, all []*s
 	return p, all, err
 }
 
-// around is the node or the link of some ids.
-func (c *explaining) around(set *sources.NodeSet, index *graph.IDIndex, ids []string) (s *subject, err error) {
-	s = &subject{graph: set.Graph, ids: set.IDs, layout: set.Layout(), id: strings.Join(ids, "–"), name: map[string]string{"nodes": "Node", "links": "Link"}[c.task]}
-	numbers := 0
-	if set.IDs.Kind() == graph.NoIDs {
-		numbers = set.Graph.N()
-	}
-	for i, id := range ids {
-		v, err := nodeOf(index, numbers, id)
-		if err != nil {
-			return nil, c.in(err)
-		}
-		s.roots = append(s.roots, v)
-		s.name += []string{" ", "–"}[i] + set.IDs.Quoted(v)
-	}
-	s.name += " of " + c.name()
-	if len(ids) == 2 {
-		if s.roots[0] == s.roots[1] {
-			return nil, cli.Usage(fmt.Errorf("-of is %s twice, want two nodes", ids[0]))
-		}
-		had := false
-		if s.graph, had, err = unjoined(s.graph, s.roots); had {
-			s.name += ", without its edge"
-		}
-	}
-	return s, err
-}
-
-// unjoined is a graph without the edge of a pair, and whether it had one.
-func unjoined(g *graph.Graph, pair []int32) (*graph.Graph, bool, error) {
-	if g.Entry(pair[0], pair[1]) < 0 && g.Entry(pair[1], pair[0]) < 0 {
-		return g, false, nil
-	}
-	g, err := g.Without(nil, []graph.Edge{{U: pair[0], V: pair[1]}})
-	return g, true, err
+// joined reports whether roots are a pair with an edge.
+func joined(g *graph.Graph, roots []int32) bool {
+	return len(roots) == 2 && (g.Entry(roots[0], roots[1]) >= 0 || g.Entry(roots[1], roots[0]) >= 0)
 }
 
 // nodeOf returns the node of an id, or of a number where so many nodes have no ids.
@@ -238,15 +271,6 @@ func (c *asking) numbers() (all []int, err error) {
 	return all, nil
 }
 
-// page is the page of an explanation.
-func (s *subject) page(e *sinks.Explanation) page.Explanation {
-	of := page.Explanation{Title: s.name, ID: s.id, Graph: s.graph, Reasons: e, Layout: s.layout}
-	if s.ids.Kind() != graph.NoIDs {
-		of.Name = s.ids.Name
-	}
-	return of
-}
-
 // numbered returns the graphs of a stream with some numbers from 0, and the model for them.
 func (c *asking) numbered(ctx context.Context, src flow.Source, numbers []int) (p *sinks.Predictor, all []*subject, err error) {
 	at := &nth{found: map[int64]*subject{}}
@@ -272,16 +296,25 @@ func (c *asking) numbered(ctx context.Context, src flow.Source, numbers []int) (
 // fewNodes is the size of a graph up to which all places of a word are listed, so that they make fragments.
 const fewNodes = 256
 
-// explain explains the answer about the subject.
-func (s *subject) explain(ctx context.Context, p *sinks.Predictor, class string) (*sinks.Explanation, error) {
-	o := sinks.ExplainOptions{Class: class, IDs: s.ids}
-	if s.roots != nil {
-		return p.ExplainRoots(ctx, s.graph, o, s.roots...)
+// reasons explains the answer of p about a graph, or about roots of it: a node, or a pair without its edge. The default of class is the
+// predicted one.
+func reasons(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, roots []int32, class string) (r *choose.Reasons, err error) {
+	r = &choose.Reasons{Graph: g, IDs: ids}
+	o := sinks.ExplainOptions{Class: class, IDs: ids}
+	switch {
+	case roots == nil:
+		if g.N() <= fewNodes {
+			o.Members = fewNodes
+		}
+		r.Explanation, err = p.Explain(ctx, g, o)
+		return r, err
+	case joined(g, roots):
+		if r.Graph, err = g.Without(nil, []graph.Edge{{U: roots[0], V: roots[1]}}); err != nil {
+			return nil, err
+		}
 	}
-	if n := s.graph.N(); n <= fewNodes {
-		o.Members = fewNodes
-	}
-	return p.Explain(ctx, s.graph, o)
+	r.Explanation, err = p.ExplainRoots(ctx, r.Graph, o, roots...)
+	return r, err
 }
 
 // errFound ends a run.

@@ -52,6 +52,7 @@ type server struct {
 // loaded is a model that answers.
 type loaded struct {
 	p                  *sinks.Predictor
+	why                *sinks.Predictor // that explains: p, or that of the first of several targets
 	set                *sources.NodeSet // the open graph; nil if there is none
 	index              *graph.IDIndex
 	graph              *graph.Graph     // of set, as the model reads it
@@ -227,7 +228,7 @@ func (s *server) listenAndServe(ctx context.Context, stamp string) error {
 // has ended.
 func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	notes := nn.MetadataOf(p.Net())
-	next := &loaded{p: p, system: notes["system"]}
+	next := &loaded{p: p, why: p, system: notes["system"]}
 	if notes["task"] != "" && notes["task"] != s.task {
 		return fmt.Errorf("%s: the model is for %s, want %s", s.model, notes["task"], s.task)
 	}
@@ -262,7 +263,8 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 			return s.in(err)
 		}
 	}
-	live := s.task == "nodes" && d.edges != ""
+	// Without events an open graph answers for several targets: choose.OpenNodes explains none of them.
+	live := s.task == "nodes" && d.edges != "" && (s.feed != "" || p.Targets() == nil)
 	if live {
 		if err := choose.CheckLive(p); err != nil && s.feed != "" {
 			return err
@@ -296,6 +298,11 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		}
 		s.stats.unknown.Add(int64(d.unseen))
 	}
+	if len(p.Targets()) > 0 {
+		if next.why, err = p.Of(0); err != nil {
+			return err
+		}
+	}
 	if old := s.now.Swap(next); old != nil {
 		go old.close()
 	}
@@ -326,6 +333,9 @@ func (m *loaded) close() {
 	}
 	if m.rows != nil {
 		_ = m.rows.Close()
+	}
+	if m.why != m.p {
+		_ = m.why.Close()
 	}
 	_ = m.p.Close()
 }
@@ -505,7 +515,7 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 // answer is what a client is told of a row.
 type answer struct {
 	ID     any                `json:"id,omitempty"`
-	Name   string             `json:"name,omitempty"` // of one of several targets
+	Name   string             `json:"name,omitempty"` // of one of several targets, or of that which is explained
 	Class  string             `json:"class,omitempty"`
 	Probs  map[string]float32 `json:"probs,omitempty"`
 	Value  any                `json:"value,omitempty"` // a float32, or a float64 with an offset
@@ -602,26 +612,15 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 	defer m.use.RUnlock()
 	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Width(), why))
 	var q *question
-	var rows *rowQuestion
-	switch {
-	case err != nil:
-	case s.task == "rows":
-		if rows, err = parseRows(text); err != nil {
-			err = fail(http.StatusBadRequest, "%w", err)
-		}
-	default:
-		if q, err = parseQuestion(ctx, text, m.columns.declared()); err != nil && !errors.As(err, new(failure)) {
+	if err == nil {
+		if q, err = s.parse(ctx, text, m.columns.declared()); err != nil && !errors.As(err, new(failure)) {
 			err = fail(http.StatusBadRequest, "%w", err)
 		}
 	}
 	switch {
 	case err != nil:
-	case rows != nil:
-		if o.all, o.at, err = s.askRows(ctx, m, rows, why); err == nil && o.at < after { // another model takes over
-			err = errBusy
-		}
-	case m.rows != nil && !q.HasGraph() && q.SMILES == "":
-		if o.all, o.at, err = s.askRows(ctx, m, &rowQuestion{IDs: q.IDs}, why); err == nil && o.at < after {
+	case s.task == "rows", m.rows != nil && !q.HasGraph() && q.SMILES == "":
+		if o.all, o.at, err = s.askRows(ctx, m, q, why); err == nil && o.at < after { // another model takes over
 			err = errBusy
 		}
 	default:
@@ -629,7 +628,9 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 	}
 	for i := range o.all {
 		if a := &o.all[i]; err == nil && why && !html {
-			a.Text, err = rowPage("", m.p, a.Reasons, m.Times).Summary()
+			e := m.page(a, i)
+			a.Name = e.Target
+			a.Text, err = e.Summary()
 		}
 	}
 	switch {
@@ -665,18 +666,6 @@ func (s *server) few(n int, why bool) error {
 	return nil
 }
 
-// reasons explains the answer of p about a graph, or about roots of it: a node, or a pair without its edge.
-func reasons(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, roots []int32) (*choose.Reasons, error) {
-	if len(roots) == 2 {
-		var err error
-		if g, _, err = unjoined(g, roots); err != nil {
-			return nil, err
-		}
-	}
-	e, err := (&subject{graph: g, ids: ids, roots: roots}).explain(ctx, p, "")
-	return &choose.Reasons{Explanation: e, Graph: g, IDs: ids}, err
-}
-
 // ask asks a model about the graph of a question, or the open one.
 func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]answer, error) {
 	var g *posted
@@ -704,9 +693,9 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 		if err != nil {
 			return nil, err
 		}
-		a := m.tell(q.name(), said)
+		a := tell(q.name(), said, m.p, m.Offset)
 		if why {
-			a.Reasons, err = reasons(ctx, m.p, g.graph, g.ids, nil)
+			a.Reasons, err = reasons(ctx, m.why, g.graph, g.ids, nil, "")
 		}
 		return []answer{a}, err
 	}
@@ -725,36 +714,35 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 	if err != nil {
 		return nil, err
 	}
-	of, p := g, m.p
+	var said []sinks.Answer
+	of, p, by := g, m.p, m.why
 	if g == nil {
 		of = &posted{graph: m.graph, ids: m.set.IDs}
-	}
-	if g != nil || why { // what the model knows of the nodes, once
-		if p, err = m.p.Knowing(of.graph.N(), of.ids); err != nil {
-			return nil, err
-		}
+		said, err = m.open.Predict(ctx, roots...)
+	} else if p, err = p.Knowing(g.graph.N(), g.ids); err == nil {
 		if p != m.p {
 			defer p.Close()
 		}
-	}
-	var said []sinks.Answer
-	if g != nil {
 		said, err = p.PredictRoots(ctx, g.graph, roots...)
-	} else {
-		said, err = m.open.Predict(ctx, roots...)
+	}
+	if err == nil && why { // what the model knows of the nodes, once
+		by, err = by.Knowing(of.graph.N(), of.ids)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if by != m.why {
+		defer by.Close()
 	}
 	var all []answer
 	for i, a := range said {
 		if width == 2 {
 			all = append(all, answer{Source: names[2*i], Target: names[2*i+1], P: &a.Probs[1]})
 		} else {
-			all = append(all, m.tell(names[i], a))
+			all = append(all, tell(names[i], a, m.p, m.Offset))
 		}
 		if why {
-			if all[i].Reasons, err = reasons(ctx, p, of.graph, of.ids, roots[width*i:][:width]); err != nil {
+			if all[i].Reasons, err = reasons(ctx, by, of.graph, of.ids, roots[width*i:][:width], ""); err != nil {
 				return nil, err
 			}
 		}
@@ -806,20 +794,20 @@ func (m *loaded) roots(g *posted, ids []any, width int) (names []any, roots []in
 	return names, roots, nil
 }
 
-// tell is what a client is told of a row.
-func (m *loaded) tell(id any, a sinks.Answer) answer {
+// tell is what a client is told of a row. offset is that of a single target.
+func tell(id any, a sinks.Answer, p *sinks.Predictor, offset float64) answer {
 	if a.Targets == nil {
-		return tell(answer{ID: id}, a, m.p.Classes(), m.Offset)
+		return answer{ID: id}.with(a, p.Classes(), offset)
 	}
 	out := answer{ID: id}
-	for i, t := range m.p.Targets() {
-		out.Targets = append(out.Targets, tell(answer{Name: t.Name}, a.Targets[i], t.Classes, t.Offset))
+	for i, t := range p.Targets() {
+		out.Targets = append(out.Targets, answer{Name: t.Name}.with(a.Targets[i], t.Classes, t.Offset))
 	}
 	return out
 }
 
-// tell adds to an answer what the model says.
-func tell(out answer, a sinks.Answer, classes []string, offset float64) answer {
+// with is an answer with what the model says.
+func (out answer) with(a sinks.Answer, classes []string, offset float64) answer {
 	switch {
 	case a.Index < 0 && offset != 0:
 		out.Value = float64(a.Value) + offset

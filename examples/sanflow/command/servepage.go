@@ -62,9 +62,9 @@ func (s *server) html(m *loaded, all []answer, why bool) ([]byte, error) {
 	var b bytes.Buffer
 	if why {
 		var reasons page.Explanations
-		for i, a := range all {
-			e := rowPage(a.named(i), m.p, a.Reasons, m.Times)
-			e.Title = kind + " " + a.named(i)
+		for i := range all {
+			e := m.page(&all[i], i)
+			e.Title = kind + " " + e.ID
 			reasons.All = append(reasons.All, e)
 		}
 		err := reasons.Write(&b)
@@ -81,6 +81,25 @@ func (s *server) html(m *loaded, all []answer, why bool) ([]byte, error) {
 	}
 	err := page.Sheet{Title: "Answers of " + m.system, Tables: []page.Table{t}}.Write(&b)
 	return b.Bytes(), err
+}
+
+// page is the explanation of an answer for people.
+func (m *loaded) page(a *answer, i int) page.Explanation {
+	e := pageOf(a.named(i), a.Reasons, m.p.Layout(), m.Times)
+	if len(a.Targets) > 0 {
+		e.Target = a.Targets[0].Name
+		e.Tables = append(e.Tables, a.table("the first is explained"))
+	}
+	return e
+}
+
+// table is the answers for several targets.
+func (a *answer) table(explained string) page.Table {
+	t := page.Table{Title: "All targets; " + explained, Head: []string{"target", "answer", "probability"}}
+	for _, one := range a.Targets {
+		t.Rows = append(t.Rows, append([]string{one.Name}, one.cells()...))
+	}
+	return t
 }
 
 // named is what an answer is about, by default its number.

@@ -12,16 +12,18 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources/molecules"
 	"github.com/sanflow/sanflow/sources/nodelink"
 )
 
-// question is the body of POST /predict: a graph as node-link JSON, or names of nodes of
-// the open graph; with both, nodes of that graph; or a molecule.
+// question is the body of POST /predict and /explain: a graph as node-link JSON, or names of nodes of
+// the open graph; with both, nodes of that graph; or a molecule; or rows.
 type question struct {
-	*nodelink.Text
-	IDs    []any // strings and json.Number, or pairs of these for links
-	SMILES string
+	*nodelink.Text `json:"-"`
+	IDs            []any        `json:"ids"` // strings and json.Number, or pairs of these for links
+	SMILES         string       `json:"-"`
+	Rows           []choose.Row `json:"rows"`
 }
 
 // errWanted says what a body is.
@@ -34,11 +36,20 @@ var smilesKey = []byte(`"smiles"`)
 // taken for them, which is up to 24 bytes of headers for 2 bytes of text.
 const maxValues = 1 << 20
 
-// parseQuestion reads a body.
-func parseQuestion(ctx context.Context, text []byte, missing []string) (*question, error) {
-	if n := bytes.Count(text, []byte{','}); n >= maxValues {
-		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
+// parse reads a body. An error that is no failure is one of the body.
+func (s *server) parse(ctx context.Context, text []byte, missing []string) (*question, error) {
+	fewer, read := "nodes, edges or ids", func(text []byte) (*question, error) { return parseQuestion(ctx, text, missing) }
+	if s.task == "rows" {
+		fewer, read = "rows", parseRows
 	}
+	if n := bytes.Count(text, []byte{','}); n >= maxValues {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer %s", n, maxValues, fewer)
+	}
+	return read(text)
+}
+
+// parseQuestion reads a body about a graph.
+func parseQuestion(ctx context.Context, text []byte, missing []string) (*question, error) {
 	if bytes.Contains(text, smilesKey) {
 		q, keys := &question{Text: new(nodelink.Text)}, map[string]json.RawMessage{}
 		if json.Unmarshal(text, &keys) == nil && keys["smiles"] != nil {

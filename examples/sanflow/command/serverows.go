@@ -6,28 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// rowQuestion is the body of POST /predict and /explain of -task rows: rows that are in no table, or ids of rows of -rows.
-type rowQuestion struct {
-	Rows []choose.Row `json:"rows"`
-	IDs  []any        `json:"ids"`
-}
-
-// parseRows reads a body.
-func parseRows(text []byte) (*rowQuestion, error) {
-	if n := bytes.Count(text, []byte{','}); n >= maxValues {
-		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer rows", n, maxValues)
-	}
+// parseRows reads a body of -task rows: rows that are in no table, or ids of rows of -rows.
+func parseRows(text []byte) (*question, error) {
 	read := json.NewDecoder(bytes.NewReader(text))
 	read.UseNumber()
 	read.DisallowUnknownFields()
-	q := new(rowQuestion)
+	q := new(question)
 	wrong := new(json.UnmarshalTypeError)
 	switch err := read.Decode(q); {
 	case errors.As(err, &wrong):
@@ -43,7 +31,7 @@ func parseRows(text []byte) (*rowQuestion, error) {
 }
 
 // askRows asks a model about rows.
-func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why bool) (all []answer, at int64, err error) {
+func (s *server) askRows(ctx context.Context, m *loaded, q *question, why bool) (all []answer, at int64, err error) {
 	if err := s.few(len(q.Rows)+len(q.IDs), why); err != nil {
 		return nil, 0, err
 	}
@@ -73,7 +61,7 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 		if err != nil {
 			return nil, 0, err
 		}
-		a := m.tell(ids[i], said)
+		a := tell(ids[i], said, m.p, m.Offset)
 		a.Ignored = row.Ignored()
 		if why {
 			if a.Reasons, err = m.rows.Explain(ctx, row, ""); err != nil {

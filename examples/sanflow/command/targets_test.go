@@ -105,6 +105,19 @@ func TestTargets(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &served); err != nil || status != 200 || len(served) != 1 || len(served[0].Targets) != 3 || served[0].Class != "" {
 			t.Fatalf("%d %s %v", status, text, err)
 		}
+		// The first of the targets is explained, beside the answers for all.
+		explain := func(url string) (of answer) {
+			status, _, text := request(t, "POST", url+"/explain", `{"nodes": [{"id": 1, "element": "C"}, {"id": 2, "element": "N"}], "edges": [{"source": 1, "target": 2, "type": "-"}]}`)
+			var all []answer
+			if err := json.Unmarshal([]byte(text), &all); err != nil || status != 200 || len(all) != 1 || all[0].Reasons == nil {
+				t.Fatalf("explain: %d %s %v", status, text, err)
+			}
+			return all[0]
+		}
+		why := explain(url)
+		if !reflect.DeepEqual(why.Targets, served[0].Targets) || why.Name != names[0] {
+			t.Errorf("explain: %q with %+v, want %q with %+v", why.Name, why.Targets, names[0], served[0].Targets)
+		}
 		several := model
 		first := 1
 		for i, name := range names {
@@ -147,6 +160,9 @@ func TestTargets(t *testing.T) {
 			}
 			if lone[0].Name = name; !reflect.DeepEqual(served[0].Targets[i], answer{Name: name, Class: lone[0].Class, Probs: lone[0].Probs, Value: lone[0].Value}) {
 				t.Errorf("serve: %+v, want %+v", served[0].Targets[i], lone[0])
+			}
+			if one := explain(url); i == 0 && (!reflect.DeepEqual(why.Reasons, one.Reasons) || why.Text != name+" = "+one.Text) {
+				t.Errorf("explained %q, %+v, want %q, %+v", why.Text, why.Reasons, one.Text, one.Reasons)
 			}
 			html := filepath.Join(dir, "why.html")
 			explained := clitest.JSON[map[string]any](t, run, "explain", "-model", several, "-data", data, "-of", "m3", "-of-target", name, "-html", html)
