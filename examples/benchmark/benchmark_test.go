@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	debug.SetGCPercent(400) // many small models are learned: a tenth of the time would go to the collector
 	clitest.Main(m)
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
@@ -12,6 +13,7 @@ func TestMain(m *testing.M) {
 		Main()
 		os.Exit(0)
 	}
+	debug.SetGCPercent(400) // many small models are learned: a tenth of the time would go to the collector
 	clitest.Main(m)
 }
 
