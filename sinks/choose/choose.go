@@ -63,13 +63,13 @@ type System struct {
 	// LeftOut, if it is set, says by what bound the data are too much for the system: a Choice does not try it.
 	LeftOut string
 
-	rows  bool             // rows are of a History, or pairs
-	of    []string         // systems of the same recipe whose trained models the ensemble reuses
-	nodes *sources.NodeSet // set of the nodes, if rows are nodes of a graph; else nil
-	named *sources.NodeSet // replaces nodes, with the ids that Recipe reads as attributes; or nil
-	views []view           // replaces Recipe and New; the validation rows choose one
-	nets  int              // number of averaged models of a view; 0 = 1
-	base  *System          // system whose answers the operators.Beliefs of a stacked system reads; or nil
+	rows   bool             // rows are of a History, or pairs
+	reused []string         // systems of the same recipe whose trained models the ensemble reuses
+	nodes  *sources.NodeSet // set of the nodes, if rows are nodes of a graph; else nil
+	named  *sources.NodeSet // replaces nodes, with the ids that Recipe reads as attributes; or nil
+	views  []view           // replaces Recipe and New; the validation rows choose one
+	nets   int              // number of averaged models of a view; 0 = 1
+	base   *System          // system whose answers the operators.Beliefs of a stacked system reads; or nil
 	// smooth tries to propagate answers over the edges, and keeps that if it is better.
 	smooth bool
 	// local is set if the system reads ids of nodes, so that it answers about one graph only.
@@ -323,7 +323,7 @@ func (c Choice) best(all []*trial) *trial {
 func (c Choice) forget(all []*trial) {
 	best := c.best(all)
 	for i, t := range all {
-		later := slices.ContainsFunc(c.Systems[len(all):], func(s System) bool { return slices.Contains(s.of, t.Name) })
+		later := slices.ContainsFunc(c.Systems[len(all):], func(s System) bool { return slices.Contains(s.reused, t.Name) })
 		if t != best && !c.Systems[i].Recommended && !later {
 			t.net = nil
 			delete(c.tried, t.Name)

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
 	"github.com/sanflow/sanflow/sinks"
@@ -24,18 +23,12 @@ import (
 // Changing is what a model answers about while events change it. An OpenHistory is one. Any number of goroutines may call its methods, one at
 // a time those of a Batch and Apply.
 type Changing interface {
-	// Kind is the kind of an event that has none.
-	Kind() string
-	// ID is the column of ids in a Row, "" if there is none, or if another one has the name "id". Of an event "id" names the same.
-	ID() string
+	// Form returns the form of events.
+	Form() Form
 	// Grows returns why no event can be accepted, or nil.
 	Grows() error
 	// Digest tells what one set of tables has, without what events have changed, from what others have.
 	Digest() string
-	// Window names the window of edges, such as "last 20" or "within 3600", "" if there is none. A store goes on with the same.
-	Window() string
-	// Keys are the columns of ids in a Row, each with the space of its ids behind it.
-	Keys() []string
 	// Begin returns an empty batch.
 	Begin() *Batch
 	// Apply makes changes of a batch, in its order. Position is that of the last of them.
@@ -58,6 +51,18 @@ type Changing interface {
 	Positive() int
 	// Close frees what was opened, but for the model.
 	Close() error
+}
+
+// Form is the form of the events of a Changing.
+type Form struct {
+	// Kind is the kind of an event that has none.
+	Kind string
+	// ID is the column of ids in a Row, "" if there is none, or if another one has the name "id". Of an event "id" names the same.
+	ID string
+	// Keys are the columns of ids in a Row, each with the space of its ids behind it.
+	Keys []string
+	// Window names the window of edges, such as "last 20" or "within 3600", "" if there is none. A store goes on with the same.
+	Window string
 }
 
 // Kinds of Event.
@@ -108,15 +113,21 @@ type Change struct {
 type Batch struct {
 	Changes []*Change // of the accepted events
 	Clock   int64     // by what the window of an OpenNodes goes behind them
-	lock    *sync.RWMutex
-	of      accepting
+
+	lock *sync.RWMutex
+	// prepare reads and checks the event of a change. It changes the state that later events of the batch read by set, or adds an entry to undo.
+	prepare func(b *Batch, c *Change) error
 	undo    []func() // reverts the events of the current Add
+
+	// The state after the events, which are not applied yet.
+	hasRow, exists map[string]bool // by id of a row or a node of the events: whether it has a row, and whether the node exists
+	rows           map[int32]int   // number of added rows, by table
+	now, added     int64           // latest time, and number of added edges; see dynamic.Graph.Clock
 }
 
-// accepting checks the events of a Batch for an OpenHistory or an OpenNodes.
-type accepting interface {
-	// prepare reads and checks the event of a change. It changes the state that later events of the batch read by set, or adds an entry to undo.
-	prepare(b *Batch, c *Change) error
+// newBatch returns an empty batch.
+func newBatch(lock *sync.RWMutex, prepare func(*Batch, *Change) error) *Batch {
+	return &Batch{lock: lock, prepare: prepare, hasRow: map[string]bool{}, exists: map[string]bool{}, rows: map[int32]int{}}
 }
 
 // Add accepts all events or none, behind those that the batch has. The first that cannot be accepted is a *Refused. Nothing is changed.
@@ -131,7 +142,7 @@ func (b *Batch) Add(events ...Event) error {
 		if len(e.ID) > mostName {
 			err = fmt.Errorf("the id has %d bytes, want at most %d", len(e.ID), mostName)
 		} else {
-			err = b.of.prepare(b, c)
+			err = b.prepare(b, c)
 		}
 		if err != nil {
 			for _, undo := range slices.Backward(b.undo) {
@@ -146,21 +157,14 @@ func (b *Batch) Add(events ...Event) error {
 }
 
 // set sets a key of a map of a batch. If Add fails, undo restores the map.
-func set[K comparable, V any](b *Batch, of map[K]V, key K, value V) {
-	before, had := of[key]
-	of[key] = value
+func set[K comparable, V any](b *Batch, m map[K]V, key K, value V) {
+	before, had := m[key]
+	m[key] = value
 	b.undo = append(b.undo, func() {
-		if of[key] = before; !had {
-			delete(of, key)
+		if m[key] = before; !had {
+			delete(m, key)
 		}
 	})
-}
-
-// rowBatch has the rows that a batch adds.
-type rowBatch struct {
-	o     *OpenHistory
-	added map[string]bool // ids of rows
-	rows  map[int32]int   // number of rows by table
 }
 
 // Refused is the error of Batch.Add about an event.
@@ -202,23 +206,17 @@ func (o *OpenHistory) begin() {
 	}
 }
 
-// Kind implements Changing.
-func (o *OpenHistory) Kind() string { return AddRow }
-
-// ID implements Changing.
-func (o *OpenHistory) ID() string {
-	if o.reads("id") {
-		return ""
+// formOf returns the form of events about the rows of a set.
+func formOf(set *sources.RowSet, id string) Form {
+	f := Form{Kind: AddRow, ID: id}
+	names := channelNames(slices.Concat(set.Channels.NodeCat[1:1+set.Words], set.Channels.NodeAttr[:set.Numbers]))
+	for _, k := range set.Keys {
+		names, f.Keys = append(names, k.Column), append(f.Keys, k.Column, k.Space)
 	}
-	return o.columns.ID
-}
-
-// reads reports whether the model reads a column of rows.
-func (o *OpenHistory) reads(column string) bool {
-	l := o.h.Set.Channels
-	named := func(c record.Channel) bool { return c.Name == column }
-	return slices.ContainsFunc(o.h.Set.Keys, func(k sources.Key) bool { return k.Column == column }) ||
-		slices.ContainsFunc(l.NodeCat[1:1+o.h.Set.Words], named) || slices.ContainsFunc(l.NodeAttr[:o.h.Set.Numbers], named)
+	if slices.Contains(names, "id") {
+		f.ID = ""
+	}
+	return f
 }
 
 // Grows returns why rows cannot be added, or nil.
@@ -237,19 +235,8 @@ func (o *OpenHistory) Grows() error {
 // Swept implements Changing: no row goes.
 func (o *OpenHistory) Swept() []Stored { return nil }
 
-// Window implements Changing: there is none.
-func (o *OpenHistory) Window() string { return "" }
-
 // Advance implements Changing: there is no window.
 func (o *OpenHistory) Advance(int64) {}
-
-// Keys are the key columns, each with the space of its ids behind it.
-func (o *OpenHistory) Keys() (all []string) {
-	for _, k := range o.h.Set.Keys {
-		all = append(all, k.Column, k.Space)
-	}
-	return all
-}
 
 // Digest tells the rows of one set of tables, without those that were added, from those of others. It reads ids, times, keys and classes.
 func (o *OpenHistory) Digest() string {
@@ -268,17 +255,15 @@ func (o *OpenHistory) Digest() string {
 }
 
 // Begin returns an empty batch.
-func (o *OpenHistory) Begin() *Batch {
-	return &Batch{lock: &o.mu, of: &rowBatch{o: o, added: map[string]bool{}, rows: map[int32]int{}}}
-}
+func (o *OpenHistory) Begin() *Batch { return newBatch(&o.mu, o.prepare) }
 
-func (a *rowBatch) prepare(b *Batch, c *Change) (err error) {
-	o, e := a.o, &c.Event
+func (o *OpenHistory) prepare(b *Batch, c *Change) (err error) {
+	e := &c.Event
 	switch err := o.Grows(); {
 	case err != nil:
 		return err
 	case e.Kind == SetClass:
-		if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
+		if _, ok := o.rowOf(e.ID); !ok && !b.hasRow[e.ID] {
 			return fmt.Errorf("there is no row %.80q", e.ID)
 		}
 		c.class, err = classNamed(o.h.Set.Classes, e.Class)
@@ -303,7 +288,7 @@ func (a *rowBatch) prepare(b *Batch, c *Change) (err error) {
 	if e.ID == "" {
 		id := c.row.id
 		if o.columns.ID == "" {
-			id = strconv.Itoa(o.tail.tables[table] + a.rows[table] + 1)
+			id = strconv.Itoa(o.tail.tables[table] + b.rows[table] + 1)
 		} else if id == "" {
 			return fmt.Errorf("the row has no %q, the id, nor the name id", o.columns.ID)
 		}
@@ -312,14 +297,14 @@ func (a *rowBatch) prepare(b *Batch, c *Change) (err error) {
 		}
 		e.ID = id
 	}
-	if _, ok := o.rowOf(e.ID); ok || a.added[e.ID] {
+	if _, ok := o.rowOf(e.ID); ok || b.hasRow[e.ID] {
 		return fmt.Errorf("there is a row %.80q already", e.ID)
 	}
 	if n := o.h.Set.Graph.N() + o.tail.Graph.N(); n > mostNodes {
 		return fmt.Errorf("there are %d rows and keys, which is the most", n)
 	}
-	set(b, a.added, e.ID, true)
-	set(b, a.rows, table, a.rows[table]+1)
+	set(b, b.hasRow, e.ID, true)
+	set(b, b.rows, table, b.rows[table]+1)
 	return nil
 }
 

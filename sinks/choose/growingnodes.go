@@ -43,38 +43,32 @@ type nodeChange struct {
 	class          bool // the row of the node has a class
 }
 
-// nodeBatch is the state of the graph after the events of a batch, which are not applied yet.
-type nodeBatch struct {
-	o          *OpenNodes
-	row, known map[string]bool // by id, for nodes of these events: whether the node has a row, and whether it exists
-	now, added int64           // latest time, and number of added edges; see dynamic.Graph.Clock
-}
-
 // Begin implements Changing.
 func (o *OpenNodes) Begin() *Batch {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	a := &nodeBatch{o: o, row: map[string]bool{}, known: map[string]bool{}}
-	a.now, a.added = o.g.Clock()
-	return &Batch{lock: &o.mu, of: a, Clock: a.clock()}
+	b := newBatch(&o.mu, o.prepare)
+	b.now, b.added = o.g.Clock()
+	b.Clock = o.clock(b)
+	return b
 }
 
 // clock returns the clock of the window: the number of added edges for Last, the latest time for Within, else 0.
-func (a *nodeBatch) clock() int64 {
+func (o *OpenNodes) clock(b *Batch) int64 {
 	switch {
-	case a.o.columns.Last > 0:
-		return a.added
-	case a.o.columns.Within > 0:
-		return a.now
+	case o.columns.Last > 0:
+		return b.added
+	case o.columns.Within > 0:
+		return b.now
 	}
 	return 0
 }
 
-func (a *nodeBatch) prepare(b *Batch, c *Change) (err error) {
-	now, added, clock := a.now, a.added, b.Clock
-	b.undo = append(b.undo, func() { a.now, a.added, b.Clock = now, added, clock })
+func (o *OpenNodes) prepare(b *Batch, c *Change) (err error) {
+	now, added, clock := b.now, b.added, b.Clock
+	b.undo = append(b.undo, func() { b.now, b.added, b.Clock = now, added, clock })
 	c.node, c.Event.Clock = &nodeChange{}, cmp.Or(c.Event.Clock, clock)
-	o, e := a.o, &c.Event
+	e := &c.Event
 	switch e.Kind {
 	case AddEdge, RemoveEdge, SetEdge:
 		if err := o.readEdge(c); err != nil {
@@ -86,35 +80,35 @@ func (a *nodeBatch) prepare(b *Batch, c *Change) (err error) {
 				c.Jump = c.Time - e.Clock
 			}
 		}
-		if a.now = max(a.now, c.Time); e.Kind == AddEdge {
-			set(b, a.known, c.node.source, true)
-			set(b, a.known, c.node.target, true)
+		if b.now = max(b.now, c.Time); e.Kind == AddEdge {
+			set(b, b.exists, c.node.source, true)
+			set(b, b.exists, c.node.target, true)
 			if c.node.source != c.node.target {
-				a.added++
+				b.added++
 			}
 		}
-		b.Clock = a.clock()
+		b.Clock = o.clock(b)
 	case AddRow, SetNode:
 		if err := o.readNode(c); err != nil {
 			return err
 		}
-		if has, ok := a.row[e.ID]; e.Kind == AddRow && (has || !ok && o.rowOf(e.ID)) {
+		if has, ok := b.hasRow[e.ID]; e.Kind == AddRow && (has || !ok && o.rowOf(e.ID)) {
 			return fmt.Errorf("the node %.80q has a row already: set_node changes it", e.ID)
 		}
 		e.Kind = SetNode
-		set(b, a.row, e.ID, true)
-		set(b, a.known, e.ID, true)
+		set(b, b.hasRow, e.ID, true)
+		set(b, b.exists, e.ID, true)
 	case RemoveNode, DropRow:
 		if e.ID == "" {
 			return errors.New(`there is no "id", the node`)
 		}
 		v, ok := o.index.Name(e.ID)
 		e.InTables = ok && o.inTable != nil && o.inTable[v]
-		set(b, a.row, e.ID, false)
-		set(b, a.known, e.ID, false)
+		set(b, b.hasRow, e.ID, false)
+		set(b, b.exists, e.ID, false)
 	case SetClass:
-		is, ok := a.known[e.ID]
-		if _, there := o.nodeOf(e.ID); !is && (ok || !there) && e.Position != ByID {
+		exists, ok := b.exists[e.ID]
+		if _, before := o.nodeOf(e.ID); !exists && (ok || !before) && e.Position != ByID {
 			return fmt.Errorf("there is no node %.80q", e.ID)
 		}
 		c.class, err = classNamed(o.p.Classes(), e.Class)
@@ -162,7 +156,7 @@ func (o *OpenNodes) readEdge(c *Change) error {
 	})
 	for i, word := range n.words {
 		d := &o.words[i]
-		if _, ok := d.of[word]; !ok && word != "" && len(d.texts) > record.MaxWords {
+		if _, ok := d.numbers[word]; !ok && word != "" && len(d.texts) > record.MaxWords {
 			return fmt.Errorf("%.80q is a new word of %q, which has %d, and no table has more", word, d.model.Name, record.MaxWords)
 		}
 		r.word(d.model, word)
@@ -170,7 +164,7 @@ func (o *OpenNodes) readEdge(c *Change) error {
 	if c.Unknown = r.unknown; err != nil {
 		return err
 	}
-	o.alone(n.attr)
+	o.setStatistics(n.attr, [][]float32{n.attr})
 	if of.Time != "" {
 		switch {
 		case of.Within == 0:
@@ -232,29 +226,27 @@ func (o *OpenNodes) readNode(c *Change) error {
 	return r.end()
 }
 
-// statistic is an attribute, at, of an edge with several rows: the statistic of, such as "min", of the attribute base, or the number of rows if base is -1.
+// statistic is an attribute of an edge over all its rows.
 type statistic struct {
-	of       string
-	at, base int
+	name string // such as "min"
+	at   int    // index of the attribute
+	base int    // index of the attribute that the statistic is of; -1 = the attribute is the number of rows
 }
 
-// alone sets the statistics of an edge with a single row.
-func (o *OpenNodes) alone(attr []float32) { o.count(attr, [][]float32{attr}) }
-
-// count sets in attr the statistics over all, the attributes of the rows with the same ends. NaN values are left out.
-func (o *OpenNodes) count(attr []float32, all [][]float32) {
+// setStatistics sets the statistics in the attributes of an edge. rows has the attributes of each row of the edge, in which NaN is no value.
+func (o *OpenNodes) setStatistics(attr []float32, rows [][]float32) {
 	for _, s := range o.stats {
 		if s.base < 0 {
-			attr[s.at] = float32(len(all))
+			attr[s.at] = float32(len(rows))
 			continue
 		}
-		var there []float32
-		for _, row := range all {
+		var present []float32
+		for _, row := range rows {
 			if x := row[s.base]; x == x {
-				there = append(there, x)
+				present = append(present, x)
 			}
 		}
-		attr[s.at] = sources.Statistic(s.of, there, o.layout.EdgeAttr[s.base].Offset)
+		attr[s.at] = sources.Statistic(s.name, present, o.layout.EdgeAttr[s.base].Offset)
 	}
 }
 
@@ -283,7 +275,7 @@ func (o *OpenNodes) union(all []dynamic.Occurrence) ([]int32, []float32) {
 	for _, x := range all {
 		numbers = append(numbers, x.Attr)
 	}
-	o.count(attr, numbers)
+	o.setStatistics(attr, numbers)
 	return held.Cat, attr
 }
 
@@ -390,7 +382,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 			do(event.SetClass, v, 0)
 		}
 	case RemoveNode:
-		if c.Absent = !there || !o.is(v); there {
+		if c.Absent = !there || !o.exists(v); there {
 			do(event.RemoveNode, v, 0)
 			o.hasRow[v] = false
 		}
@@ -408,7 +400,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 			o.loose = append(o.loose, v)
 		}
 	case SetClass:
-		if there && o.is(v) {
+		if there && o.exists(v) {
 			do(event.SetClass, v, 0)
 		} else {
 			c.before = c.class
@@ -445,7 +437,7 @@ func (o *OpenNodes) unset(e graph.Edge) {
 // settle drops the class and the name of each node of loose that has neither an edge nor a row.
 func (o *OpenNodes) settle() {
 	for _, v := range o.loose {
-		if int(v) >= o.g.N() || o.is(v) {
+		if int(v) >= o.g.N() || o.exists(v) {
 			continue
 		}
 		name := o.nameOf(v)
@@ -461,8 +453,8 @@ func (o *OpenNodes) settle() {
 	o.loose = o.loose[:0]
 }
 
-// is reports whether a node is there: it has a row or an edge.
-func (o *OpenNodes) is(v int32) bool { return o.hasRow[v] || len(o.g.Adj(v))+len(o.g.In(v)) > 0 }
+// exists reports whether a node is there: it has a row or an edge.
+func (o *OpenNodes) exists(v int32) bool { return o.hasRow[v] || len(o.g.Adj(v))+len(o.g.In(v)) > 0 }
 
 // numberOf returns the number of an id. The node may have neither a row nor an edge.
 func (o *OpenNodes) numberOf(id string) (int32, bool) {
@@ -476,7 +468,7 @@ func (o *OpenNodes) numberOf(id string) (int32, bool) {
 // nodeOf returns the number of an id if the node has a row or an edge.
 func (o *OpenNodes) nodeOf(id string) (int32, bool) {
 	v, ok := o.numberOf(id)
-	return v, ok && o.is(v)
+	return v, ok && o.exists(v)
 }
 
 // rowOf reports whether a node has a row.
@@ -489,7 +481,7 @@ func (o *OpenNodes) rowOf(id string) bool {
 func (o *OpenNodes) numbered(id string) int32 {
 	v, ok := o.numberOf(id)
 	switch n := len(o.free); {
-	case ok && o.is(v):
+	case ok && o.exists(v):
 		return v
 	case ok:
 	case n > 0:

@@ -60,7 +60,7 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) (err error) {
 	if err != nil || made[0].set == nil {
 		return err
 	}
-	return c.know(ctx, s, made[0], t)
+	return c.keepKnown(ctx, s, made[0], t)
 }
 
 // several trains a model for each target. A target with one class among its validation rows is chosen by the accuracy, and does not
@@ -406,8 +406,8 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	case *nn.Ensemble:
 		for i := range m.Nets {
 			one, ok := m.Nets[i].(nn.Saver)
-			if i < len(s.of) && c.tried[s.of[i]] != nil { // a trained model of an earlier system
-				m.Nets[i] = c.tried[s.of[i]]
+			if i < len(s.reused) && c.tried[s.reused[i]] != nil { // a trained model of an earlier system
+				m.Nets[i] = c.tried[s.reused[i]]
 				continue
 			}
 			if !ok {

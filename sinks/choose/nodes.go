@@ -319,9 +319,9 @@ func (c Choice) smoothed(ctx context.Context, r *rows, t *trial, prior sinks.Pri
 	return errors.Join(err, s.Keep(t.net))
 }
 
-// know stores in a model the ids of its training and validation nodes, and the classes of training nodes or
+// keepKnown stores in a model the ids of its training and validation nodes, and the classes of training nodes or
 // the beliefs that its answers need.
-func (c Choice) know(ctx context.Context, s System, r *rows, t *trial) error {
+func (c Choice) keepKnown(ctx context.Context, s System, r *rows, t *trial) error {
 	valid, err := c.rootsOf(ctx, c.Valid)
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ type opened struct {
 	named  map[string]int32 // numbers of nodes that no table has, by id
 	names  []string         // ids of the nodes of named, by number; "" = free
 
+	form     Form
 	mu       sync.RWMutex
 	position int64 // of the last event
 }
@@ -78,6 +79,9 @@ func (o *opened) open(p *sinks.Predictor, ids graph.IDs, asked record.Layout, nu
 	o.rows, err = p.OpenRows(o.schema, behind)
 	return err
 }
+
+// Form implements Changing.
+func (o *opened) Form() Form { return o.form }
 
 // Close frees what was opened, but for the model.
 func (o *opened) Close() error { return o.rows.Close() }

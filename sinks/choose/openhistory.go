@@ -93,6 +93,7 @@ func (h *History) OpenRows(p *sinks.Predictor, columns RowColumns) (o *OpenHisto
 	_, o.past = h.past(recipe)
 	o.past.Class = slices.Clone(h.rows.Class) // Apply changes the copy
 	o.begin()
+	o.form = formOf(h.Set, columns.ID)
 	l := h.layout(o.ofPast)
 	l.Classes, l.Real, l.NodeClasses, l.NodeIDs = nil, false, nil, graph.NoIDs
 	return o, o.open(p, h.Set.IDs, l, numbers, behind)

@@ -65,15 +65,15 @@ type GraphColumns struct {
 
 // dictionary is the words of a channel of edges, those of the tables sorted and then those that events have brought. Number 0 is a missing word.
 type dictionary struct {
-	model  record.Channel
-	of     map[string]int32
-	texts  []string
-	as     []int32 // index of each word in the model
-	sorted int32   // numbers below it are those of sorted words
+	model   record.Channel
+	numbers map[string]int32 // of words, by text
+	texts   []string
+	as      []int32 // index of each word in the model
+	sorted  int32   // numbers below it are those of sorted words
 }
 
 func newDictionary(model record.Channel, words []string) dictionary {
-	d := dictionary{model: model, of: map[string]int32{}, texts: []string{""}, as: []int32{model.Unseen()}}
+	d := dictionary{model: model, numbers: map[string]int32{}, texts: []string{""}, as: []int32{model.Unseen()}}
 	for _, word := range words {
 		d.number(word)
 	}
@@ -83,10 +83,10 @@ func newDictionary(model record.Channel, words []string) dictionary {
 
 // number returns the number of a word. A new word gets the next number.
 func (d *dictionary) number(word string) int32 {
-	n, ok := d.of[word]
+	n, ok := d.numbers[word]
 	if !ok && word != "" {
 		n = int32(len(d.texts))
-		d.of[word], d.texts, d.as = n, append(d.texts, word), append(d.as, d.model.Index(word))
+		d.numbers[word], d.texts, d.as = n, append(d.texts, word), append(d.as, d.model.Index(word))
 	}
 	return n
 }
@@ -120,6 +120,16 @@ func OpenNodesOf(p *sinks.Predictor, set *sources.NodeSet, columns GraphColumns)
 	o = &OpenNodes{
 		reach: of, columns: columns, layout: p.Layout(), inTable: set.TableRows.Node, spaces: set.TableRows.Spaces,
 		digest: digestOfSet(set), sets: map[graph.Edge]int64{},
+	}
+	o.form = Form{Kind: AddEdge, ID: cmp.Or(columns.ID, "id"), Keys: []string{columns.Source, o.spaces[0], columns.Target, o.spaces[1]}}
+	if slices.Contains(channelNames(slices.Concat(o.layout.NodeCat, o.layout.NodeAttr)), "id") {
+		o.form.ID = ""
+	}
+	switch {
+	case columns.Last > 0:
+		o.form.Window = fmt.Sprint("last ", columns.Last)
+	case columns.Within > 0:
+		o.form.Window = fmt.Sprint("within ", columns.Within)
 	}
 	part := o.layout
 	part.Part = true
@@ -192,7 +202,7 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 				own[i] = shifted(rows.Attr[row*numbers+at:][:1], from.EdgeAttr[at:][:1], l.EdgeAttr[i:][:1])[0]
 			}
 		}
-		o.alone(own)
+		o.setStatistics(own, [][]float32{own})
 		return cat, append(attr, own...)
 	}
 	if o.columns.Last > 0 || o.columns.Within > 0 {
@@ -278,38 +288,11 @@ func digestOfSet(set *sources.NodeSet) string {
 // Unseen returns the number of words of the tables that the model does not have, as of Adapt.
 func (o *OpenNodes) Unseen() int { return o.unseen }
 
-// Kind implements Changing.
-func (o *OpenNodes) Kind() string { return AddEdge }
-
-// ID implements Changing.
-func (o *OpenNodes) ID() string {
-	if slices.ContainsFunc(slices.Concat(o.layout.NodeCat, o.layout.NodeAttr), func(c record.Channel) bool { return c.Name == "id" }) {
-		return ""
-	}
-	return cmp.Or(o.columns.ID, "id")
-}
-
 // Grows implements Changing.
 func (o *OpenNodes) Grows() error { return nil }
 
 // Digest implements Changing.
 func (o *OpenNodes) Digest() string { return o.digest }
-
-// Keys implements Changing.
-func (o *OpenNodes) Keys() []string {
-	return []string{o.columns.Source, o.spaces[0], o.columns.Target, o.spaces[1]}
-}
-
-// Window implements Changing.
-func (o *OpenNodes) Window() string {
-	switch {
-	case o.columns.Last > 0:
-		return fmt.Sprint("last ", o.columns.Last)
-	case o.columns.Within > 0:
-		return fmt.Sprint("within ", o.columns.Within)
-	}
-	return ""
-}
 
 // Ask makes questions of nodes by their ids, all about one position.
 func (o *OpenNodes) Ask(ids []string, rows []Row) (asked []*Question, position int64, err error) {
@@ -323,7 +306,7 @@ func (o *OpenNodes) Ask(ids []string, rows []Row) (asked []*Question, position i
 	for i, p := range pieces {
 		q := &Question{id: ids[i]}
 		if q.graph, q.ids, q.root, err = o.graph(p); err == nil {
-			err = o.know(q)
+			err = o.addKnown(q)
 		}
 		if err != nil {
 			return nil, 0, err
@@ -363,8 +346,8 @@ func (o *OpenNodes) cutsOf(ids []string, unite bool) (pieces []*piece, position 
 	return pieces, o.position, nil
 }
 
-// know adds what the model stores by id to the nodes of a question: the features of known ids, and the beliefs about classes.
-func (o *OpenNodes) know(q *Question) (err error) {
+// addKnown adds what the model stores by id to the nodes of a question: the features of known ids, and the beliefs about classes.
+func (o *OpenNodes) addKnown(q *Question) (err error) {
 	known := o.p.Known()
 	if o.layout.NodeSparse.Card > 0 {
 		if q.graph, _, err = known.Identify(q.graph, q.ids); err != nil {

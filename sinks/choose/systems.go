@@ -200,7 +200,7 @@ func bagged(seed uint64, workers int) nn.Saver {
 // system of the same learner and recipe, or "". The trees come first, since their shape has the columns too.
 func mean(name, linearOf string, read operators.Recipe, trees, learner func(seed uint64, workers int) nn.Saver) System {
 	return System{
-		Name: "words+" + name, Recipe: read, of: []string{name, linearOf}, Epochs: 50, Patience: 10,
+		Name: "words+" + name, Recipe: read, reused: []string{name, linearOf}, Epochs: 50, Patience: 10,
 		New: func(seed uint64, workers int) nn.Saver {
 			return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), learner(seed, workers)}}
 		},

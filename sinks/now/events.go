@@ -34,7 +34,7 @@ const (
 	pause     = 50 * time.Millisecond
 )
 
-// ParseEvent reads an event from a line. kind is that of a line without one, choose.Changing.Kind, and id is choose.Changing.ID: an event has
+// ParseEvent reads an event from a line. kind is that of a line without one, choose.Form.Kind, and id is choose.Form.ID: an event has
 // its id under this name or under "id".
 func ParseEvent(line []byte, kind, id string) (e choose.Event, err error) {
 	read := json.NewDecoder(bytes.NewReader(line))
@@ -99,9 +99,9 @@ func rename(fields choose.Row, from, to string) {
 // parse reads an event, with the default kind and the column of ids of the current rows.
 func (l *Live) parse(line []byte) (choose.Event, error) {
 	l.mu.Lock()
-	kind, id := l.rows.Kind(), l.rows.ID()
+	form := l.rows.Form()
 	l.mu.Unlock()
-	return ParseEvent(line, kind, id)
+	return ParseEvent(line, form.Kind, form.ID)
 }
 
 // isText reports whether a value of JSON is a string, a number or null.

@@ -41,7 +41,7 @@ var (
 
 // learner is the model that learns, and its scores. The writer alone changes it.
 type learner struct {
-	of       choose.Changing
+	rows     choose.Changing
 	model    *sinks.RowLearner
 	positive int
 	note     func(string)
@@ -53,7 +53,7 @@ type learner struct {
 // newLearner returns the learner of a model. If the store has a checkpoint of the same model, the learner continues from it and goesOn is true. Else the
 // learner begins at the position at.
 func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bool, err error) {
-	s = &learner{of: rows, positive: rows.Positive(), note: l.opt.Note}
+	s = &learner{rows: rows, positive: rows.Positive(), note: l.opt.Note}
 	if s.model, err = rows.Learner(l.opt.Learn.Rate); err != nil {
 		return nil, false, err
 	}
@@ -119,13 +119,13 @@ func (l *Live) follow(rows choose.Changing, s *learner, position int64, changes 
 
 // learn tests the model by a change that has been applied, and then lets it learn.
 func (s *learner) learn(position int64, c *choose.Change) {
-	lesson, err := choose.LessonOf(s.of, c)
+	lesson, err := choose.LessonOf(s.rows, c)
 	if lesson == nil && err == nil {
 		return
 	}
 	var said, loaded []float32
 	if err == nil {
-		said, loaded, err = s.of.Learn(context.Background(), s.model, lesson)
+		said, loaded, err = s.rows.Learn(context.Background(), s.model, lesson)
 	}
 	if alarm := s.add(position, lesson, said, loaded, err); alarm != nil {
 		s.note(alarm.String())

@@ -165,7 +165,7 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 	if err := rows.Grows(); err != nil {
 		return m, err
 	}
-	digest, window := rows.Digest(), rows.Window()
+	digest, window := rows.Digest(), rows.Form().Window
 	return m, l.db.Update(func(tx *bbolt.Tx) error {
 		if m, err = metaOf(tx); err != nil || m.Version != 0 {
 			switch {
@@ -182,12 +182,12 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 				return err
 			}
 		}
-		m = meta{Version: storeVersion, Tables: digest, Window: window, Keys: rows.Keys()}
+		m = meta{Version: storeVersion, Tables: digest, Window: window, Keys: rows.Form().Keys}
 		return m.put(tx)
 	})
 }
 
-// windowName returns the text of a choose.Changing.Window for a message.
+// windowName returns the text of a choose.Form.Window for a message.
 func windowName(window string) string {
 	if window == "" {
 		return "no window"

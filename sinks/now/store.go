@@ -50,7 +50,7 @@ var (
 type meta struct {
 	Version  int      `json:"version"`
 	Tables   string   `json:"tables"`           // digest of the rows that it began with
-	Window   string   `json:"window,omitempty"` // choose.Changing.Window
+	Window   string   `json:"window,omitempty"` // choose.Form.Window
 	Keys     []string `json:"keys"`             // key columns, as COLUMN and SPACE by turns
 	Position int64    `json:"position"`
 	Clock    int64    `json:"clock,omitempty"` // choose.Batch.Clock

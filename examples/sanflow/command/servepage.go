@@ -156,7 +156,7 @@ func (s *server) About() live.About {
 		live.Fact{Name: "messages not received yet", X: live.Number(of.Behind)},
 		live.Fact{Name: "events that changed nothing", X: live.Number(absent)},
 		live.Fact{Name: "refused", X: live.Number(of.Refused)},
-		live.Fact{Name: "windows", Text: cmp.Or(m.rows.Window(), m.Windows, "all rows")},
+		live.Fact{Name: "windows", Text: cmp.Or(m.rows.Form().Window, m.Windows, "all rows")},
 		live.Fact{Name: "store", X: live.Number(of.Bytes), Unit: "B"},
 	)
 	if of.Learned != nil {
