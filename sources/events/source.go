@@ -246,7 +246,9 @@ func (s *Stream) Close() error { return s.table.Close() }
 // once. Attributes are borrowed until the next event.
 func (s *Stream) All() iter.Seq2[event.Event, error] {
 	if s.used {
-		return fail(errors.New("events: a Stream is read once"))
+		return func(yield func(event.Event, error) bool) {
+			yield(event.Event{}, errors.New("events: a Stream is read once"))
+		}
 	}
 	s.used = true
 	seq := s.raw()
@@ -294,10 +296,6 @@ func sorted(ctx context.Context, seq iter.Seq2[event.Event, error], most int) it
 			}
 		}
 	}
-}
-
-func fail(err error) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) { yield(event.Event{}, err) }
 }
 
 // Stats returns the counts so far.

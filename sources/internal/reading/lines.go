@@ -41,11 +41,8 @@ type Lines struct {
 	Last       error
 }
 
-// Next returns the next line without its end and surrounding blanks, and io.EOF after the last. Lines end in
-//
-//	or \r
-//
-// . Empty lines are allowed only at the end of the file, since elsewhere they would shift the numbering of
+// Next returns the next line without its end, which is \n or \r\n, and without surrounding blanks. It returns io.EOF after
+// the last line. Empty lines are allowed only at the end of the file, since elsewhere they would shift the numbering of
 // the items.
 func (l *Lines) Next() ([]byte, error) {
 	for blank := 0; ; {
@@ -68,9 +65,7 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-// Raw returns the bytes up to the next
-//
-//	or the end of the file.
+// Raw returns the bytes up to the next \n or the end of the file.
 func (l *Lines) Raw() ([]byte, error) {
 	for seen := 0; ; {
 		if i := bytes.IndexByte(l.Buf[l.Start+seen:l.End], '\n'); i >= 0 {
@@ -88,7 +83,11 @@ func (l *Lines) Raw() ([]byte, error) {
 			return nil, l.Last
 		}
 		if widest := cmp.Or(l.Widest, MaxLine); seen > widest {
-			return nil, l.tooWide("line", widest)
+			err := fmt.Errorf("line of more than %d bytes", widest)
+			if bytes.IndexByte(l.Buf[l.Start:l.End], '\r') >= 0 {
+				err = ErrReturns
+			}
+			return nil, &FileError{l.File, l.Line + 1, err}
 		}
 		l.Fill()
 	}
@@ -170,28 +169,15 @@ func (l *Lines) more(b []byte) (int, error) {
 	}
 	switch {
 	case l.taken > l.Limit:
-		return n, l.tooLong()
+		return n, &FileError{l.File, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.Limit)}
 	case err == nil || err == io.EOF:
 		return n, err
 	}
 	return n, InFile(l.File, err)
 }
 
-// ErrReturns is the error of a \r that does not precede
-// .
+// ErrReturns is the error of a \r that does not precede a \n.
 var ErrReturns = errors.New(`lines end in \r alone; want \n or \r\n`)
-
-// tooWide is the error of a line that is longer than most bytes.
-func (l *Lines) tooWide(line string, most int) error {
-	if bytes.IndexByte(l.Buf[l.Start:l.End], '\r') >= 0 {
-		return &FileError{l.File, l.Line + 1, ErrReturns}
-	}
-	return &FileError{l.File, l.Line + 1, fmt.Errorf("%s of more than %d bytes", line, most)}
-}
-
-func (l *Lines) tooLong() error {
-	return &FileError{l.File, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.Limit)}
-}
 
 // Errorf returns an error at the last line returned.
 func (l *Lines) Errorf(format string, args ...any) error {
