@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -148,21 +147,6 @@ func (f *tableField) target(row int32) float32 {
 		return float32(word)
 	}
 	return missingNumber
-}
-
-// compare orders two edge rows by their attributes.
-func (b *tableBuild) compare(x, y int32) int {
-	for _, c := range b.edgeAttrs.words {
-		if c := cmp.Compare(c.word(x, math.MaxInt32), c.word(y, math.MaxInt32)); c != 0 { // missing words sort last
-			return c
-		}
-	}
-	for _, c := range b.edgeAttrs.numbers {
-		if c := rows.CompareNumbers(c.number(x), c.number(y)); c != 0 {
-			return c
-		}
-	}
-	return 0
 }
 
 // idsOf returns the ids with these numbers.

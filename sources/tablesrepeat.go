@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -49,6 +50,7 @@ type repeats struct {
 	list   []string
 	usual  bool // the default list, which applies only if rows repeat
 	keep   string
+	time   *tableChannel // channel of the times if keep is set
 	stats  []repeatStat
 	made   [][]float32 // values by graph: (entries, stats)
 	again  int32       // first row that repeats an edge, or -1
@@ -84,6 +86,7 @@ func (b *tableBuild) chooseRepeated() error {
 			if r.keep = keep; b.Edges.Time == "" {
 				return fmt.Errorf("sources: Tables: Repeated has %s, and the edges have no column Time", keep)
 			}
+			r.time = b.edgeAttrs.numbers[slices.IndexFunc(b.edgeAttrs.numbers, func(c *tableChannel) bool { return b.isTime(c.fields[0]) })]
 		}
 	}
 	for _, of := range statistics {
@@ -106,25 +109,29 @@ func (b *tableBuild) chooseRepeated() error {
 // isTime reports whether a column is EdgeTable.Time.
 func (b *tableBuild) isTime(f *tableField) bool { return f.channel == "time" && f.Name == b.Edges.Time }
 
-// holds compares two rows with the same ends by time if keep is set, then by attributes. The smaller row is kept.
+// holds compares two rows with the same ends: by time if first or last is kept, then by words and numbers. Missing values
+// are the largest. The smaller row is kept.
 func (b *tableBuild) holds(x, y int32) int {
-	if b.repeats.keep != "" {
-		time := slices.IndexFunc(b.edgeAttrs.numbers, func(c *tableChannel) bool { return b.isTime(c.fields[0]) })
-		of := func(row int32) float64 {
-			t := float64(b.edgeAttrs.numbers[time].number(row))
-			switch {
-			case t != t:
-				return math.Inf(1)
-			case b.repeats.keep == "last":
-				return -t
-			}
-			return t
+	if time := b.repeats.time; time != nil {
+		t, u := time.number(x), time.number(y)
+		if b.repeats.keep == "last" {
+			t, u = -t, -u
 		}
-		if c := cmp.Compare(of(x), of(y)); c != 0 {
+		if c := rows.CompareNumbers(t, u); c != 0 {
 			return c
 		}
 	}
-	return b.compare(x, y)
+	for _, c := range b.edgeAttrs.words {
+		if c := cmp.Compare(c.word(x, math.MaxInt32), c.word(y, math.MaxInt32)); c != 0 {
+			return c
+		}
+	}
+	for _, c := range b.edgeAttrs.numbers {
+		if c := rows.CompareNumbers(c.number(x), c.number(y)); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 // value computes a statistic of rows. It sums sorted numbers, so the result does not depend on row order.
