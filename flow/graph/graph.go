@@ -44,7 +44,7 @@ type Graph struct {
 	NodeSparse    []int32
 
 	// Degrees are, of a part that was cut out of a larger graph, the degrees of the nodes there: a node at the rim has fewer entries in
-	// its row. nil: the rows are whole. A copy by Without or Renumber does not have them.
+	// its row. nil: the rows are whole. A copy by Without or Renumber has those of its nodes.
 	Degrees []int32
 
 	NodeCats, NodeAttrs, EdgeCats, EdgeAttrs int

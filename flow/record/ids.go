@@ -32,21 +32,6 @@ func IDsField(name string, shape []int, kind graph.IDKind) arrow.Field {
 	return arrow.Field{Name: name, Type: IDsType(kind), Metadata: meta(MetaShape, shape)}
 }
 
-// IDsKind returns the kind of ids of a column, and NoIDs if the schema does not have
-// the column. A column of another type is an error.
-func IDsKind(s *arrow.Schema, name string) (graph.IDKind, error) {
-	f, ok, err := Field(s, name)
-	switch {
-	case err != nil || !ok:
-		return graph.NoIDs, err
-	case sameList(f.Type, ListType[int64]()):
-		return graph.Int64IDs, nil
-	case sameList(f.Type, textType):
-		return graph.StringIDs, nil
-	}
-	return graph.NoIDs, fmt.Errorf("record: column %q is %s, want %s or %s", name, f.Type, ListType[int64](), textType)
-}
-
 // IDs builds a column of one list of ids per row.
 type IDs struct {
 	ints *Lists[int64]  // nil for strings

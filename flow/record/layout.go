@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -488,22 +487,10 @@ func meta(about ...any) arrow.Metadata {
 	return arrow.NewMetadata(keys, texts)
 }
 
+// metaText returns a value of metadata: a text unchanged, and other values as JSON.
 func metaText(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case []int:
-		if value == nil { // package json writes a nil slice as null
-			return "null"
-		}
-		b := []byte{'['}
-		for i, n := range value {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendInt(b, int64(n), 10)
-		}
-		return string(append(b, ']'))
+	if text, ok := value.(string); ok {
+		return text
 	}
 	b, err := json.Marshal(value)
 	if err != nil {

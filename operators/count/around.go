@@ -16,8 +16,7 @@ import (
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
 //		Via(operators.Select{}).
 //		Via(operators.Chunk{Size: 1}).
-//		Via(operators.Count{Of: []count.Counter{count.Around{}}}).
-//		Via(operators.PerRoot{})
+//		Via(operators.Count{Of: []count.Counter{count.Around{}}})
 //
 // sources.NodeSet.Identify makes the nodes of a graph a sparse attribute.
 //
