@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-
-	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // MaxK is the largest field size. A distance then fits a byte.
@@ -77,36 +75,26 @@ func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist 
 // lists is Assemble without a bound, for graphs of any size.
 func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
 	n := ix.N()
-	// One row has no node twice.
-	if !ix.g.Directed && k > 1 && ix.adj.degree(root) >= k-1 && a.star(ix, root) {
-		return a.hood, a.dist
-	}
 	a.seen.next(n)
 	a.seen.add(root)
 	a.hood = append(a.hood[:0], root)
 	a.dist = append(a.dist[:0], 0)
 	for begin := 0; len(a.hood) < k; {
 		end := len(a.hood)
-		if ix.g.Directed {
-			for _, u := range a.hood[begin:end] {
-				if ix.dir != In {
-					a.hood = a.seen.meet(ix.adj.row(u), a.hood)
-				}
-				if ix.dir != Out {
-					a.hood = a.seen.meet(ix.in.row(u), a.hood)
-				}
+		for _, u := range a.hood[begin:end] {
+			if !ix.g.Directed || ix.dir != In {
+				a.hood = a.seen.meet(ix.adj.row(u), a.hood)
 			}
-		} else {
-			a.hood = a.seen.meetAll(&ix.adj, a.hood, begin)
+			if ix.g.Directed && ix.dir != Out {
+				a.hood = a.seen.meet(ix.in.row(u), a.hood)
+			}
 		}
 		if len(a.hood) == end {
 			break
 		}
 		// The row of one node ascends already.
-		switch level := a.hood[end:]; {
-		case end-begin == 1 && !ix.g.Directed:
-		default:
-			a.sort(level)
+		if end-begin > 1 || ix.g.Directed {
+			a.sort(a.hood[end:])
 		}
 		d := a.dist[end-1] + 1
 		a.dist = slices.Grow(a.dist, len(a.hood)-end)[:len(a.hood)]
@@ -116,21 +104,6 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 		begin = end
 	}
 	return a.hood, a.dist
-}
-
-// star sets a.hood to the root and its neighbours. It returns false if a neighbour is not a node of
-// the graph; marks.meet then panics with that index.
-func (a *Assembler) star(ix *Index, root int32) bool {
-	row, last := ix.adj.row(root), int32(ix.N()-1)
-	a.hood = append(append(a.hood[:0], root), row...)
-	a.dist = scratch.Resize(a.dist, len(a.hood))
-	a.dist[0] = 0
-	outside := int32(0)
-	for i, v := range row {
-		a.dist[1+i] = 1
-		outside |= v | (last - v)
-	}
-	return outside >= 0
 }
 
 // sort sorts distinct node numbers. A long list sets bits in a bitmap of all nodes, and a second
@@ -200,27 +173,6 @@ func (m *marks) meet(row, nodes []int32) []int32 {
 		differ := stamp[v] ^ now
 		n += int((differ | -differ) >> 31)
 		stamp[v] = now
-	}
-	return nodes[:n]
-}
-
-// meetAll is meet for the rows of nodes[begin:].
-func (m *marks) meetAll(adj *adjacency, nodes []int32, begin int) []int32 {
-	stamp, now := m.stamp, m.now
-	begins, ends, items := adj.begin, adj.end, adj.items
-	n := len(nodes)
-	for _, u := range nodes[begin:] {
-		row := items[begins[u]:ends[u]]
-		if n+len(row) > len(nodes) {
-			nodes = slices.Grow(nodes[:n], len(row))
-			nodes = nodes[:cap(nodes)]
-		}
-		for _, v := range row {
-			nodes[n] = v
-			differ := stamp[v] ^ now
-			n += int((differ | -differ) >> 31)
-			stamp[v] = now
-		}
 	}
 	return nodes[:n]
 }

@@ -24,7 +24,7 @@ func newDynamicIndex(g *dynamic.Graph, dir Direction) *dynamicIndex {
 	if flat.Directed || flat.EdgeCats+flat.EdgeAttrs > 0 { // an entry of short then needs the direction of its arc
 		d.short.Cats = 1
 	}
-	d.ix.g, d.ix.dir, d.ix.level, d.ix.most = &flat, dir, []uint8{}, 4
+	d.ix.g, d.ix.dir, d.ix.level = &flat, dir, []uint8{}
 	d.Grow()
 	for v := range int32(g.N()) {
 		d.ix.level[v] = uint8(max(0, bits.Len(uint(d.ix.degree(v)))-1))
@@ -83,7 +83,6 @@ func (d *dynamicIndex) list(u, v int32, ofU bool) {
 		u, v = v, u
 	}
 	e := d.short.Insert(u, v)
-	d.ix.longest = max(d.ix.longest, len(d.short.Row(u)))
 	if d.short.Cats > 0 {
 		d.short.Cat[e] = 0
 		if d.ix.g.Directed && !ofU {

@@ -33,7 +33,7 @@ type arc struct {
 // numbering maps each node of a graph to its number in a problem plus one, or 0.
 type numbering struct {
 	place   []int32
-	readSum int32 // written and never read; see rowsListed
+	readSum int32 // written and never read; see rows
 }
 
 // number numbers nodes of a graph with size nodes. forget must follow.

@@ -46,10 +46,8 @@ type Index struct {
 	// degrees are equal. Hubs then have short lists, so inducing a subgraph does not cost the
 	// degree of a hub. entry is the CSR position, or its complement if the arc arrives at the owner
 	// of the list. entry is empty for undirected edges without attributes.
-	short   adjacency
-	entry   []int32
-	longest int // longest list of short
-	most    int // rowsWhole reads this many entries of each shorter row, without a branch on its length
+	short adjacency
+	entry []int32
 
 	// level has about the logarithm of the degree of each node of a changing graph, which decides
 	// the owners of its edges. It is nil for other graphs.
@@ -133,9 +131,7 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 			}
 		}
 	}
-	ix.longest = 0
 	for v := range n {
-		ix.longest = max(ix.longest, int(ix.off[v+1]))
 		ix.off[v+1] += ix.off[v]
 	}
 	other := scratch.Resize(ix.short.items, int(ix.off[n]))
@@ -171,10 +167,9 @@ func (ix *Index) listEdges() {
 	if typed {
 		entry = scratch.Resize(entry, half)
 	}
-	at, longest := 0, 0
+	at := 0
 	ix.off[0] = 0
 	for u := range len(off) - 1 {
-		first := at
 		key := int64(off[u+1]-off[u])<<32 | int64(u)
 		for i := off[u]; i < off[u+1]; i++ {
 			v := neighbors[i]
@@ -191,12 +186,6 @@ func (ix *Index) listEdges() {
 			at += int(uint64(key-(int64(off[v+1]-off[v])<<32|int64(v))) >> 63)
 		}
 		ix.off[u+1] = int32(at)
-		longest = max(longest, at-first)
-	}
-	ix.longest = longest
-	ix.most = 4
-	if mean := len(ix.g.Neighbors) / len(ix.g.Offsets); mean >= 4 && mean < 6 { // such as the graphs of D&D
-		ix.most = 8
 	}
 	ix.short, ix.entry = adjacencyOf(ix.off, other[:at]), entry
 }
