@@ -209,33 +209,33 @@ func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen
 		return nil, 0, fmt.Errorf("choose: directed is %t, want %t", g.Directed, to.Directed)
 	}
 	out := *g
-	var nodes, edges int
-	for _, c := range []struct {
-		what              string
-		cat               *[]int32
-		attr              *[]float32
-		cats, attrs       *int
-		unseen            *int
-		fromCat, fromAttr []record.Channel
-		toCat, toAttr     []record.Channel
-	}{
-		{"nodes", &out.NodeCat, &out.NodeAttr, &out.NodeCats, &out.NodeAttrs, &nodes, from.NodeCat, from.NodeAttr, to.NodeCat, to.NodeAttr},
-		{"edges", &out.EdgeCat, &out.EdgeAttr, &out.EdgeCats, &out.EdgeAttrs, &edges, from.EdgeCat, from.EdgeAttr, to.EdgeCat, to.EdgeAttr},
-	} {
-		cats, ok := places(c.fromCat, c.toCat)
-		attrs, ok2 := places(c.fromAttr, c.toAttr)
-		if !ok || !ok2 {
-			return nil, 0, fmt.Errorf("choose: the attributes of %s are %q, the model reads %q, %d and %d of them with words or categories", c.what,
-				append(channelNames(c.fromCat), channelNames(c.fromAttr)...), append(channelNames(c.toCat), channelNames(c.toAttr)...), len(c.fromCat), len(c.toCat))
-		}
-		*c.cat, *c.unseen = adapt(pick(*c.cat, len(c.fromCat), cats), pick(c.fromCat, len(c.fromCat), cats), c.toCat)
-		*c.attr = shifted(pick(*c.attr, len(c.fromAttr), attrs), pick(c.fromAttr, len(c.fromAttr), attrs), c.toAttr)
-		*c.cats, *c.attrs = len(cats), len(attrs)
+	nodes, err := adapt("nodes", &out.NodeCat, from.NodeCat, to.NodeCat, &out.NodeAttr, from.NodeAttr, to.NodeAttr)
+	if err != nil {
+		return nil, 0, err
 	}
+	edges, err := adapt("edges", &out.EdgeCat, from.EdgeCat, to.EdgeCat, &out.EdgeAttr, from.EdgeAttr, to.EdgeAttr)
+	if err != nil {
+		return nil, 0, err
+	}
+	out.NodeCats, out.NodeAttrs, out.EdgeCats, out.EdgeAttrs = len(to.NodeCat), len(to.NodeAttr), len(to.EdgeCat), len(to.EdgeAttr)
 	if !g.Directed { // an edge is stored as two arcs
 		edges /= 2
 	}
 	return &out, nodes + edges, nil
+}
+
+// adapt replaces the attributes of nodes or edges, which what says, by those of the channels toCat and toAttr. It returns the number of words that
+// these lack.
+func adapt(what string, cat *[]int32, fromCat, toCat []record.Channel, attr *[]float32, fromAttr, toAttr []record.Channel) (unseen int, err error) {
+	cats, ok := places(fromCat, toCat)
+	attrs, ok2 := places(fromAttr, toAttr)
+	if !ok || !ok2 {
+		return 0, fmt.Errorf("choose: the attributes of %s are %q, the model reads %q, %d and %d of them with words or categories", what,
+			append(channelNames(fromCat), channelNames(fromAttr)...), append(channelNames(toCat), channelNames(toAttr)...), len(fromCat), len(toCat))
+	}
+	*cat, unseen = translated(pick(*cat, len(fromCat), cats), pick(fromCat, len(fromCat), cats), toCat)
+	*attr = shifted(pick(*attr, len(fromAttr), attrs), pick(fromAttr, len(fromAttr), attrs), toAttr)
+	return unseen, nil
 }
 
 // AdaptClasses codes the classes of a set by those of a model. It returns the nodes with a class that the
@@ -307,9 +307,9 @@ func channelNames(channels []record.Channel) (names []string) {
 	return names
 }
 
-// adapt converts indices of words from the channels of from to those of to. unseen is the number of words
+// translated converts indices of words from the channels of from to those of to. unseen is the number of words
 // that to lacks.
-func adapt(values []int32, from, to []record.Channel) (adapted []int32, unseen int) {
+func translated(values []int32, from, to []record.Channel) (adapted []int32, unseen int) {
 	adapted = slices.Clone(values)
 	for i, c := range from {
 		if c.Words == nil || to[i].Words == nil || c.Equal(to[i]) {

@@ -86,15 +86,10 @@ func deal(class, group []int32, split []sources.Subset, seed uint64) (train, val
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("choose: %d rows whose class is known are too few to learn from, to choose by and to test on: %w", len(rows), err)
 	}
-	is := map[int32]bool{}
-	for _, row := range folds[1].Test {
-		is[row] = true
-	}
-	for _, row := range folds[0].Train {
-		if !is[row] {
-			train = append(train, row)
-		}
-	}
+	train = slices.DeleteFunc(folds[0].Train, func(row int32) bool {
+		_, isValid := slices.BinarySearch(folds[1].Test, row) // ascending
+		return isValid
+	})
 	return train, folds[1].Test, folds[0].Test, nil
 }
 

@@ -439,9 +439,3 @@ func (l line) letter(why error) deadLetter {
 	}
 	return deadLetter{strings.ToValidUTF8(string(l.text), "\uFFFD"), reason}
 }
-
-// text returns the letter as a line of JSON.
-func (d deadLetter) text() []byte {
-	text, _ := json.Marshal(d)
-	return append(text, '\n')
-}

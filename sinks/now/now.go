@@ -485,7 +485,8 @@ func (l *Live) refuse(letters []deadLetter) (isFirst bool, err error) {
 	}
 	var text []byte
 	for _, d := range letters {
-		text = append(text, d.text()...)
+		line, _ := json.Marshal(d) // no error: a letter has two strings
+		text = append(append(text, line...), '\n')
 	}
 	_, err = f.Write(text)
 	l.mu.Lock()

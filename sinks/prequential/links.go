@@ -156,16 +156,6 @@ func alsoOf(edges []event.Event) map[moment][]int32 {
 // learn predicts and learns the edges of a stream, Every edges of a part at a time.
 func (l *Links) learn(ctx context.Context, events iter.Seq2[event.Event, error], parts []part) error {
 	var batch []event.Event
-	flush := func() error {
-		p := parts[0]
-		if p.also == nil {
-			p.also = alsoOf(batch)
-		}
-		err := l.batch(ctx, batch, p.also, p.scores)
-		l.learned += len(batch)
-		batch = batch[:0]
-		return err
-	}
 	for e, err := range events {
 		if err == nil {
 			err = ctx.Err()
@@ -184,14 +174,12 @@ func (l *Links) learn(ctx context.Context, events iter.Seq2[event.Event, error],
 		if len(batch) < l.Every && l.learned+len(batch) < parts[0].end {
 			continue
 		}
-		if err := flush(); err != nil {
+		if err := l.batch(ctx, batch, parts[0]); err != nil {
 			return err
 		}
+		batch = batch[:0]
 	}
-	if len(batch) > 0 {
-		return flush()
-	}
-	return nil
+	return l.batch(ctx, batch, parts[0])
 }
 
 func (l *Links) start() error {
@@ -231,10 +219,15 @@ func (l *Links) addTarget(v int32) {
 	}
 }
 
-// batch predicts edges, if scores is not nil, and then learns them.
-func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment][]int32, scores *meter) error {
-	if err := ctx.Err(); err != nil {
+// batch predicts edges of a part, if it has scores, and then learns them.
+func (l *Links) batch(ctx context.Context, batch []event.Event, p part) error {
+	if len(batch) == 0 {
+		return nil
+	} else if err := ctx.Err(); err != nil {
 		return err
+	}
+	if p.also == nil {
+		p.also = alsoOf(batch)
 	}
 	l.pending, l.room = l.pending[:0], l.room[:0]
 	for _, e := range batch { // ask marks the targets of the other edges in skip
@@ -242,8 +235,8 @@ func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment]
 	}
 	for i, e := range batch {
 		l.addTarget(e.Target)
-		if scores != nil {
-			if err := l.ask(e, i, also[moment{e.Source, e.Time}], scores); err != nil {
+		if p.scores != nil {
+			if err := l.ask(e, i, p.also[moment{e.Source, e.Time}], p.scores); err != nil {
 				return err
 			}
 		}
@@ -264,7 +257,7 @@ func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment]
 			l.recent = l.recent[:copy(l.recent, l.recent[32*negatives:])]
 		}
 	}
-	if l.Learned != nil {
+	if l.learned += len(batch); l.Learned != nil {
 		return l.Learned(len(batch))
 	}
 	return nil
