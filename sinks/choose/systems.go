@@ -95,42 +95,36 @@ func deal(class, group []int32, split []sources.Subset, seed uint64) (train, val
 
 // given returns the parts of a split, and deals missing parts from the training rows.
 func given(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
-	rest, ok := slices.Clone(class), map[sources.Subset]bool{}
+	rest := slices.Clone(class) // of the rows to deal, -1 of the others
 	for row, p := range split {
 		if class[row] < 0 {
 			continue
 		}
-		ok[p] = true
 		switch p {
+		case sources.Train:
+			train = append(train, int32(row))
+			continue
 		case sources.Val:
 			valid = append(valid, int32(row))
 		case sources.Test:
 			test = append(test, int32(row))
 		}
-		if p != sources.Train {
-			rest[row] = -1
-		}
+		rest[row] = -1
 	}
-	if !ok[sources.Train] {
+	switch {
+	case train == nil:
 		return nil, nil, nil, errors.New("choose: there are no rows to learn from")
+	case valid != nil && test != nil:
+		return train, valid, test, nil
 	}
 	train, dealt, more, err := deal(rest, group, nil, seed)
 	switch {
-	case ok[sources.Val] && ok[sources.Test]:
-		err, train = nil, train[:0]
-		for row, c := range rest {
-			if c >= 0 {
-				train = append(train, int32(row))
-			}
-		}
-	case ok[sources.Val]:
-		train, test = merged(train, dealt), more
-	case ok[sources.Test]:
-		train, valid = merged(train, more), dealt
-	default:
-		valid, test = dealt, more
+	case valid != nil:
+		return merged(train, dealt), valid, more, err
+	case test != nil:
+		return merged(train, more), dealt, test, err
 	}
-	return train, valid, test, err
+	return train, dealt, more, err
 }
 
 // merged returns the rows of two lists, ascending.
