@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -238,15 +239,13 @@ func (c *counts) restore(text string) error { return json.Unmarshal([]byte(text)
 // judge returns the number of missing and of repeated trainings of rows. Each row is learned from times
 // times.
 func (c *counts) judge(rows int64, times int) (lost, twice int64) {
-	for i := range max(rows, int64(len(c.of))) {
-		n, want := int64(0), int64(0)
-		if i < int64(len(c.of)) {
-			n = int64(c.of[i])
-		}
-		if i < rows {
+	of := slices.Concat(c.of, make([]int32, max(0, rows-int64(len(c.of)))))
+	for i, n := range of {
+		want := int64(0)
+		if int64(i) < rows {
 			want = int64(times)
 		}
-		lost, twice = lost+max(want-n, 0), twice+max(n-want, 0)
+		lost, twice = lost+max(want-int64(n), 0), twice+max(int64(n)-want, 0)
 	}
 	return lost, twice
 }

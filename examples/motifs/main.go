@@ -19,9 +19,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -34,6 +32,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -117,12 +116,11 @@ func (c *config) work(ctx context.Context) (cli.Result, error) {
 	if err := c.Files.Finish(c.file("svg"), func() ([]byte, error) { return r.draw(ctx) }); err != nil {
 		return nil, err
 	}
-	var model bytes.Buffer
-	if err := rbm.Save(&model); err != nil {
+	if err := c.Files.Page(c.file("safetensors"), rbm.Save); err != nil {
 		return nil, err
 	}
-	r.ModelSHA256 = fmt.Sprintf("%x", sha256.Sum256(model.Bytes()))
-	return r, c.Files.Finish(c.file("safetensors"), func() ([]byte, error) { return model.Bytes(), nil })
+	r.ModelSHA256, err = manifest.Sum(c.file("safetensors"))
+	return r, err
 }
 
 //go:embed karate.edges

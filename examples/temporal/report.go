@@ -16,7 +16,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/sinks/prequential"
 )
 
@@ -107,7 +106,9 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	}
 	s := from.Test
 	r.Candidates, r.Model = from.Candidates, net.Hash()
-	r.alarmed(from.Alarms)
+	for _, a := range from.Alarms {
+		r.Alarms = append(r.Alarms, alarm{a.Position, a.Time, a.Before, a.After})
+	}
 	if s.Questions == 0 {
 		r.accuracy = "no event is in the part to test on: times are equal; -protocol prequential asks about all"
 		if from.Events == 0 {
@@ -119,12 +120,6 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	r.Baselines = baselines{
 		number(s.Baselines["edgebank"]), number(s.Baselines["recency"]),
 		number(s.Baselines["common_neighbours"]), number(s.Baselines["adamic_adar"]),
-	}
-}
-
-func (r *report) alarmed(list []drift.Alarm) {
-	for _, a := range list {
-		r.Alarms = append(r.Alarms, alarm{a.Position, a.Time, a.Before, a.After})
 	}
 }
 

@@ -17,28 +17,29 @@ import (
 type Stream struct {
 	path string
 	w    *bufio.Writer
-	out  *file.Pending // of a regular file, or
-	dev  *os.File
-	at   int64
+	// publish ends a complete file, and discard one that is not; after publish discard does nothing.
+	publish, discard func() error
+	at               int64
 }
 
 // CreateStream begins a stream.
 func CreateStream(path string) (*Stream, error) {
 	if path == "/dev/stdout" { // a second descriptor has another offset
-		return &Stream{path: path, dev: os.Stdout, w: bufio.NewWriterSize(os.Stdout, 1<<16)}, nil
+		stays := func() error { return nil }
+		return &Stream{path, bufio.NewWriterSize(os.Stdout, 1<<16), stays, stays, 0}, nil
 	}
 	if special(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return nil, file.CannotWrite(path, err)
 		}
-		return &Stream{path: path, dev: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+		return &Stream{path, bufio.NewWriterSize(f, 1<<16), func() error { return file.CannotWrite(path, f.Close()) }, f.Close, 0}, nil
 	}
 	f, err := file.Create(nil, path)
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{path: path, out: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+	return &Stream{path, bufio.NewWriterSize(f, 1<<16), f.Publish, f.Discard, 0}, nil
 }
 
 // Regular refuses the path of a device or a pipe, for a file that is read again.
@@ -82,23 +83,10 @@ func (s *Stream) Finish() error {
 	if err := s.w.Flush(); err != nil {
 		return file.CannotWrite(s.path, err)
 	}
-	if s.dev == os.Stdout {
-		return nil
-	}
-	if s.dev != nil {
-		return file.CannotWrite(s.path, s.dev.Close())
-	}
-	return s.out.Publish()
+	return s.publish()
 }
 
 // Cleanup removes an unfinished file. After Finish it does nothing.
 func (s *Stream) Cleanup() {
-	if s.dev == os.Stdout {
-		return
-	}
-	if s.dev != nil {
-		s.dev.Close() // a second Close returns an error alone
-		return
-	}
-	_ = s.out.Discard()
+	_ = s.discard() // a second Close of a device returns an error alone
 }

@@ -286,7 +286,6 @@ func (c *asking) numbered(ctx context.Context, src flow.Source, numbers []int) (
 		if s == nil {
 			return nil, nil, fmt.Errorf("%s: there is no graph %d among %d", c.name(), n, at.graphs)
 		}
-		s.id, s.name = strconv.Itoa(n), fmt.Sprintf("Graph %d of %s", n, c.name())
 		all = append(all, s)
 	}
 	p, err = c.p.For(at.layout)

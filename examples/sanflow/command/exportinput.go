@@ -183,6 +183,12 @@ func (s selection) operator() (operators.Select, error) {
 	return op, nil
 }
 
+// of returns the operator that selects as many roots as the graphs have nodes on average, rounded, at least 1.
+func (s *selection) of(all *tally) (operators.Select, error) {
+	s.W = max(1, int((all.Nodes+all.Graphs/2)/max(1, all.Graphs)))
+	return s.operator()
+}
+
 // byNumber is the labeling that ranks nodes by their numbers.
 type byNumber struct{}
 

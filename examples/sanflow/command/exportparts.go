@@ -168,14 +168,12 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 		return nil, err
 	}
 	tally := &tally{}
-	running := flow.From(graphs).Via(tally).Start(ctx)
-	if err := running.Wait(); err != nil {
+	if err := flow.From(graphs).Via(tally).Run(ctx); err != nil {
 		return nil, err
 	}
 	r.Graphs, r.Nodes, r.Edges = tally.Graphs, tally.Nodes, tally.Edges
 	if c.per == "graph" && c.roots.W == 0 {
-		c.roots.W = max(1, int((tally.Nodes+tally.Graphs/2)/max(1, tally.Graphs)))
-		if c.selecting, err = c.roots.operator(); err != nil {
+		if c.selecting, err = c.roots.of(tally); err != nil {
 			return nil, err
 		}
 	}

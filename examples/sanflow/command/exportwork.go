@@ -33,10 +33,11 @@ func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported
 		return err
 	}
 	if c.per == "graph" && c.roots.W == 0 && !c.graphs {
-		if c.roots.W, err = average(ctx, src); err != nil {
+		all := new(tally)
+		if err := flow.From(&named{Source: src, Quiet: true}).Via(all).Run(ctx); err != nil {
 			return err
 		}
-		if c.selecting, err = c.roots.operator(); err != nil {
+		if c.selecting, err = c.roots.of(all); err != nil {
 			return err
 		}
 	}
@@ -120,13 +121,6 @@ func (c *exporting) sink(ctx context.Context, r *exported) (flow.Sink, error) {
 		return ipc.Sink{Dir: dir, Bucket: b, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}, nil
 	}
 	return sink.Sink{Dir: dir, Bucket: b, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}, nil
-}
-
-// average returns the mean number of nodes of the graphs, rounded, at least 1.
-func average(ctx context.Context, src flow.Source) (int, error) {
-	var t tally
-	err := flow.From(&named{Source: src, Quiet: true}).Via(&t).Run(ctx)
-	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
 }
 
 // keepMembers keeps the members of some rows for the report.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -138,16 +137,17 @@ var noValues = []string{"NA", "N/A", "NULL", "null", "None", "?", "-"}
 // missing returns those of noValues that are in columns of numbers, which have them no more.
 func (t *lookedAt) missing() (found []string) {
 	for _, c := range t.columns {
-		isNone := func(text string, _ int) bool { return slices.Contains(noValues, text) }
-		none := maps.Clone(c.values)
-		maps.DeleteFunc(none, func(text string, n int) bool { return !isNone(text, n) })
-		left := c.filled
-		for _, n := range none {
-			left -= n
+		left, none := c.filled, []string(nil)
+		for _, text := range noValues {
+			if n := c.values[text]; n > 0 {
+				left, none = left-n, append(none, text)
+			}
 		}
 		if left == c.numbers && left > 0 {
-			maps.DeleteFunc(c.values, isNone)
-			c.filled, found = left, slices.AppendSeq(found, maps.Keys(none))
+			for _, text := range none {
+				delete(c.values, text)
+			}
+			c.filled, found = left, append(found, none...)
 		}
 	}
 	return found

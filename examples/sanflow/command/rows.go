@@ -214,14 +214,10 @@ func (d *data) divide(set *sources.RowSet) error {
 	if !ok {
 		return nil
 	}
-	told := len(set.Notes)
 	if d.like != nil {
 		set.SplitUntil(d.Until)
 	} else if d.Until, err = set.SplitTime(train, valid); err != nil {
 		return fmt.Errorf("-part %s: %w", d.Part, err)
-	}
-	for _, note := range set.Notes[told:] {
-		d.note(note)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,13 +141,12 @@ func (q *question) build(l record.Layout, c columns) (*posted, error) {
 
 // named is channels by the names of their columns.
 func (c columns) named(channels []record.Channel) (named []record.Channel) {
-	column := map[string]string{"type": c.Type, "weight": c.Weight, "time": c.Time}
 	for _, ch := range channels {
-		if name := column[ch.Name]; name != "" {
-			ch.Name = name
-		} else if of, channel, _ := strings.Cut(ch.Name, " of "); column[channel] != "" && slices.Contains(strings.Split(c.Repeated, ","), of) {
-			ch.Name = of + " of " + column[channel]
+		of, channel, _ := strings.Cut(ch.Name, " of ")
+		if column := c.Role(channel); column != "" && slices.Contains(strings.Split(c.Repeated, ","), of) {
+			ch.Name = of + " of " + column
 		}
+		ch.Name = cmp.Or(c.Role(ch.Name), ch.Name)
 		named = append(named, ch)
 	}
 	return named
