@@ -27,35 +27,26 @@ const mostMatrix = 1 << 12
 // as canon.Partial: if their numberings differ, such copies are missed.
 // O(rounds·(n + m)) per graph, and the cost of canon.Form for a graph with the colours of another.
 func equal(graphs []graph.Graph) (first []int32, sums []uint64) {
-	type summed struct {
-		sum    uint64
-		number int32
-	}
 	first, sums = make([]int32, len(graphs)), make([]uint64, len(graphs))
-	all := make([]summed, len(graphs))
+	bySum := map[uint64][]int32{} // numbers of graphs, ascending
 	for i := range graphs {
 		first[i] = int32(i)
 		sums[i] = sumOf(&graphs[i], colours(&graphs[i]))
-		all[i] = summed{sums[i], int32(i)}
+		bySum[sums[i]] = append(bySum[sums[i]], int32(i))
 	}
-	slices.SortFunc(all, func(a, b summed) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.number, b.number)) })
-	for len(all) > 0 {
-		n := 1
-		for n < len(all) && all[n].sum == all[0].sum {
-			n++
+	for _, alike := range bySum {
+		if len(alike) == 1 {
+			continue
 		}
-		if n > 1 {
-			seen := map[[sha256.Size]byte]int32{}
-			for _, one := range all[:n] {
-				key := canonical(&graphs[one.number])
-				if other, ok := seen[key]; ok {
-					first[one.number] = other
-				} else {
-					seen[key] = one.number
-				}
+		seen := map[[sha256.Size]byte]int32{}
+		for _, i := range alike {
+			key := canonical(&graphs[i])
+			if other, ok := seen[key]; ok {
+				first[i] = other
+			} else {
+				seen[key] = i
 			}
 		}
-		all = all[n:]
 	}
 	return first, sums
 }

@@ -640,7 +640,10 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 		} else {
 			row.Class = set.Class[v]
 		}
-		one, err := r.graph(g, v)
+		one, err := alone(g, v), error(nil)
+		if r.past {
+			one, _, err = r.cut.Cut(r.of, v) // borrowed until the next call
+		}
 		if err == nil {
 			err = r.build.Append(one, row)
 		}
@@ -657,15 +660,6 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 		cols[record.RowColumns] = h.columnsOf(r.mem, rows)
 	}
 	return record.Project(r.schema, rec, cols)
-}
-
-// graph returns the graph of row v, borrowed until the next call.
-func (r *historyReader) graph(g *graph.Graph, v int32) (*graph.Graph, error) {
-	if !r.past {
-		return alone(g, v), nil
-	}
-	one, _, err := r.cut.Cut(r.of, v)
-	return one, err
 }
 
 func (r *historyReader) Close() error {

@@ -69,11 +69,7 @@ func reachOf(r operators.Recipe) (of reach, behind operators.Recipe, err error) 
 
 // CheckLive returns why a model of nodes cannot answer about a graph that changes: its answers depend on more than a bounded number of nodes.
 func CheckLive(p *sinks.Predictor) error {
-	_, _, err := reachOf(p.Recipe())
-	if p.Smoothed() {
-		err = errSmoothed
-	}
-	if err != nil {
+	if err := (System{Recipe: p.Recipe(), smooth: p.Smoothed()}).Live(); err != nil {
 		return fmt.Errorf("a change of the graph may change all answers of the model: %w; train -live-only leaves such systems out", err)
 	}
 	return nil

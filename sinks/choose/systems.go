@@ -153,12 +153,7 @@ func Pick(all []System, names []string) (some []System, err error) {
 		}
 		want[name] = true
 	}
-	for _, s := range all {
-		if want[s.Name] {
-			some = append(some, s)
-		}
-	}
-	return some, nil
+	return slices.DeleteFunc(slices.Clone(all), func(s System) bool { return !want[s.Name] }), nil
 }
 
 // best returns nn.Best, the most accurate linear model, with a number of workers.
