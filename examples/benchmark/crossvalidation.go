@@ -223,23 +223,8 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 		trial
 		into *[]score
 	}
-	byVariant := make([][]task, v.variants)
-	for i, f := range folds {
-		for n := range v.variants {
-			byVariant[n] = append(byVariant[n], task{trial{f.Split, i, n, false}, &f.outer[n]})
-			if v.inners() {
-				byVariant[n] = append(byVariant[n], task{trial{f.inner, i, n, true}, &f.valid[n]})
-			}
-		}
-	}
-	rounds := byVariant
-	if v.prepare == nil { // no variant is prepared: the trials of all run in one round
-		rounds = [][]task{nil}
-		for _, tasks := range byVariant {
-			rounds[0] = append(rounds[0], tasks...)
-		}
-	}
-	for n, tasks := range rounds {
+	var tasks []task
+	for n := range v.variants {
 		if v.prepare != nil {
 			err := v.prepare(ctx, n)
 			if errors.Is(err, errDiverges) {
@@ -252,6 +237,15 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 				return nil, err
 			}
 		}
+		for i, f := range folds {
+			tasks = append(tasks, task{trial{f.Split, i, n, false}, &f.outer[n]})
+			if v.inners() {
+				tasks = append(tasks, task{trial{f.inner, i, n, true}, &f.valid[n]})
+			}
+		}
+		if v.prepare == nil && n < v.variants-1 {
+			continue // the trials of all variants run together
+		}
 		err := each(ctx, v.workers, len(tasks), func(ctx context.Context, i int) (err error) {
 			*tasks[i].into, err = v.scores(ctx, tasks[i].trial)
 			return err
@@ -259,6 +253,7 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 		if err != nil {
 			return nil, err
 		}
+		tasks = tasks[:0]
 	}
 	return missing, nil
 }

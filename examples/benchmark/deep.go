@@ -83,7 +83,7 @@ func fraction(rng *rand.PCG) float32 { return float32(rng.Uint64()>>40) * (1.0 /
 // below draws a number below n.
 func below(rng *rand.PCG, n int) int { return int(rng.Uint64() >> 1 % uint64(n)) }
 
-// deepStep is the gradients of a part: rows, and size numbers for each.
+// deepStep is the gradients of a batch: rows, and size numbers for each.
 type deepStep struct {
 	rows []int32
 	g    []float32
@@ -95,7 +95,7 @@ func (s *skipGram) learn(ctx context.Context) error {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	steps := make([]deepStep, deepBatch)
+	var step deepStep
 	part := uint64(1) << 32 // number of a random stream
 	for range deepEpochs {
 		rng := rand.NewPCG(s.seed, part)
@@ -108,23 +108,20 @@ func (s *skipGram) learn(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			parts := slices.Collect(slices.Chunk(words, deepPart))
-			for i, words := range parts {
-				s.gradients(words, rand.NewPCG(s.seed, part+uint64(i)), &steps[i])
+			step.rows, step.g = step.rows[:0], step.g[:0]
+			for words := range slices.Chunk(words, deepPart) {
+				s.gradients(words, rand.NewPCG(s.seed, part), &step)
+				part++
 			}
-			for i := range parts {
-				s.apply(&steps[i])
-			}
-			part += uint64(len(parts))
+			s.apply(&step)
 		}
 	}
 	return nil
 }
 
-// gradients sets step to the gradients of some words, given by their places, with words drawn from their
+// gradients adds to step the gradients of some words, given by their places, with words drawn from their
 // contexts and with negative samples.
 func (s *skipGram) gradients(words []int32, rng *rand.PCG, step *deepStep) {
-	step.rows, step.g = step.rows[:0], step.g[:0]
 	n := len(s.ids)
 	for _, at := range words {
 		begin, end := s.ends[s.lists[at]], s.ends[s.lists[at]+1]
@@ -176,7 +173,7 @@ func (s *skipGram) pair(word, context int32, is float32, mine int, step *deepSte
 	}
 }
 
-// apply adds the steps of a part to the vectors.
+// apply adds a step to the vectors.
 func (s *skipGram) apply(p *deepStep) {
 	size := s.size
 	for k, row := range p.rows {

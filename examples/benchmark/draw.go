@@ -58,10 +58,7 @@ func (r *report) panel(of graphs, protocol string) *picture.Chart {
 		if one.Status != done {
 			continue
 		}
-		y, std := *one.Nested, *one.Std
-		if protocol == "paper" {
-			y, std = *one.Paper, *one.PaperStd
-		}
+		y, std, _ := one.by(protocol)
 		mean, deviation = append(mean, plotter.XY{X: float64(i), Y: y}), append(deviation, std)
 	}
 	p.Names(names)

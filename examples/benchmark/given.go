@@ -129,18 +129,13 @@ func (c *config) deal(d *collection) (err error) {
 // oneSplit is the split of -parts. Line i is that of graph i.
 func (c *config) oneSplit(d *collection) ([]validation.Split, error) {
 	var s validation.Split
+	parts := map[sources.Subset]*[]int32{sources.Train: &s.Train, sources.Val: &s.Valid, sources.Test: &s.Test}
 	for i, id := range d.ID {
 		if id < 0 || id >= int64(len(c.subsets)) {
 			return nil, fmt.Errorf("%s has %d lines, and %s a graph %d, from 0", c.parts, len(c.subsets), d.Name, id)
 		}
-		row := int32(i)
-		switch c.subsets[id] {
-		case sources.Train:
-			s.Train = append(s.Train, row)
-		case sources.Val:
-			s.Valid = append(s.Valid, row)
-		case sources.Test:
-			s.Test = append(s.Test, row)
+		if part := parts[c.subsets[id]]; part != nil {
+			*part = append(*part, int32(i))
 		}
 	}
 	if c.class == "" && len(c.subsets) != len(d.ID) {

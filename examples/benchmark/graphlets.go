@@ -274,12 +274,16 @@ func (f *forms) of(nodes []int32) uint64 {
 	return id
 }
 
-// edge returns the hash of the label of the edge between u and v, 0 without an edge.
+// edge returns the hash of the label of the edge between u and v, 1 without labels, 0 without an edge.
 func (f *forms) edge(u, v int32) uint64 {
-	if e := f.g.Entry(u, v); e >= 0 {
+	switch e := f.g.Entry(u, v); {
+	case e < 0:
+		return 0
+	case f.edges == nil:
+		return 1
+	default:
 		return f.edges[e]
 	}
-	return 0
 }
 
 // canonical hashes the number of nodes, their labels in canonical order, the bits of the matrix below the
@@ -297,17 +301,7 @@ func (f *forms) canonical(nodes []int32) uint64 {
 			}
 		}
 	}
-	var order []int32
-	if f.edges != nil {
-		order, _ = f.solver.Matrix(n, f.matrix(nodes), colors)
-	} else {
-		for i := range n {
-			for row := f.rows[i] & (1<<i - 1); row != 0; row &= row - 1 {
-				f.rows[bits.TrailingZeros64(row)] |= 1 << i
-			}
-		}
-		order, _ = f.solver.Bits(f.rows[:n], colors)
-	}
+	order, _ := f.solver.Matrix(n, f.matrix(nodes), colors)
 	h := kindGraphlet.Add(uint64(n))
 	if f.nodes != nil {
 		for _, i := range order {
@@ -323,12 +317,10 @@ func (f *forms) canonical(nodes []int32) uint64 {
 		}
 		h = h.Add(row)
 	}
-	if f.edges != nil {
-		for i, a := range order {
-			for _, b := range order[:i] {
-				if e := f.edge(nodes[a], nodes[b]); e != 0 {
-					h = h.Add(e)
-				}
+	for i, a := range order {
+		for _, b := range order[:i] {
+			if e := f.edge(nodes[a], nodes[b]); e != 0 && f.edges != nil {
+				h = h.Add(e)
 			}
 		}
 	}

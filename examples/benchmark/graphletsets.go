@@ -203,13 +203,7 @@ func (d *drawer) step(g *graph.Graph, near *nearness, rng *rand.Rand) (int32, bo
 				at -= g.Degree(v)
 				continue
 			}
-			u := g.Adj(v)[at]
-			for _, w := range d.nodes {
-				if w == u {
-					at = -1
-				}
-			}
-			if at >= 0 {
+			if u := g.Adj(v)[at]; !slices.Contains(d.nodes, u) {
 				return u, true
 			}
 			break

@@ -295,14 +295,9 @@ func chooser(name, about string) *system {
 					return nil, err
 				}
 				for _, part := range []*arrow.Record{&rows.valid, &rows.test} {
-					var out sinks.Collect
-					defer out.Release()
-					if err := of(*part)(chosen.Recipe).Via(operators.Batch{Size: int((*part).NumRows())}).With(flow.Options{Workers: 1}).To(&out).Run(ctx); err != nil {
+					if err := replace(ctx, part, of(*part)(chosen.Recipe).Via(operators.Batch{Size: int((*part).NumRows())}).With(flow.Options{Workers: 1})); err != nil {
 						return nil, err
 					}
-					(*part).Release()
-					*part = out.Records()[0]
-					(*part).Retain()
 				}
 				s, err := rows.ask(ctx, chosen.Net, c.score)
 				return []score{s}, err

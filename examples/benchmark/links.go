@@ -105,43 +105,65 @@ func (c *linksConfig) read(ctx context.Context) (name string, g *graph.Graph, er
 	return cli.DataName(c.graph), set.Graph.Bare(), nil
 }
 
-// find hides edges and predicts them, in each repeat.
+// find predicts the hidden edges of each repeat, or of each published split.
 func (c *linksConfig) find(ctx context.Context) (cli.Result, error) {
+	start, r := time.Now(), &linksReport{Seed: c.seed}
+	hide := c.random
 	if c.splits != "" {
-		return c.published(ctx)
+		hide = c.published
 	}
-	start := time.Now()
+	next, err := hide(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Repeats {
+		t, name, err := next(i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Dataset, err)
+		}
+		if i == 0 {
+			for _, link := range t.Test.Link {
+				if link {
+					r.Hidden++
+				}
+			}
+			r.Nodes, r.Edges = t.Test.Graph.N(), t.Test.Graph.M()+r.Hidden
+			if r.Share = c.share; c.splits != "" {
+				r.Share = float64(r.Hidden) / float64(r.Edges)
+			}
+		}
+		if err := c.learn(ctx, t, r, name); err != nil {
+			return nil, err
+		}
+	}
+	r.close()
+	r.Scored = cli.NewScored(c.score, cli.MeanScore(r.scores), cli.MeanScore(r.valScores))
+	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
+	return r, nil
+}
+
+// hidings returns a trial of a report by its number, and the name of the trial.
+type hidings func(i int) (*links.Trial, string, error)
+
+// random hides edges of the graph at random. It sets the name and the repeats of the report.
+func (c *linksConfig) random(ctx context.Context, r *linksReport) (hidings, error) {
 	name, g, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	hidden := max(1, int(c.share*float64(g.M())+0.5))
-	if c.repeats == 0 {
-		c.repeats = min(10, (500+hidden-1)/hidden)
+	if r.Dataset, r.Repeats = name, c.repeats; r.Repeats == 0 {
+		hidden := max(1, int(c.share*float64(g.M())+0.5))
+		r.Repeats = min(10, (500+hidden-1)/hidden)
 	}
-	r := &linksReport{
-		Dataset: name, Nodes: g.N(), Edges: g.M(),
-		Hidden: hidden, Share: c.share, Repeats: c.repeats, Seed: c.seed,
-	}
-	for i := range c.repeats {
-		if err := c.try(ctx, g, r, i); err != nil {
-			return nil, err
-		}
-	}
-	return c.done(r, start), nil
+	return func(i int) (*links.Trial, string, error) {
+		t, err := links.Split{Share: c.share, Folds: c.folds, MaxEdges: c.most}.Hide(ctx, g, rand.New(rand.NewPCG(c.seed, uint64(i))))
+		return t, strconv.Itoa(i + 1), err
+	}, nil
 }
 
-// done sets the means, the time and the memory.
-func (c *linksConfig) done(r *linksReport, start time.Time) *linksReport {
-	r.close()
-	r.Scored = cli.NewScored(c.score, cli.MeanScore(r.scores), cli.MeanScore(r.valScores))
-	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
-	return r
-}
-
-// published learns and tests on published splits.
-func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
-	start, path := time.Now(), sources.Place(c.splits, "links")
+// published hides the edges of published splits. It sets the name and the repeats of the report.
+func (c *linksConfig) published(ctx context.Context, r *linksReport) (hidings, error) {
+	path := sources.Place(c.splits, "links")
 	all, err := links.ReadPublished(ctx, sources.CSV{Path: path})
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
@@ -161,39 +183,13 @@ func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
 		}
 		all = some
 	}
-	r := &linksReport{Dataset: cli.DataName(c.splits), Repeats: len(all), Seed: c.seed}
-	for i := range all {
+	r.Dataset, r.Repeats = cli.DataName(c.splits), len(all)
+	return func(i int) (*links.Trial, string, error) {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(all[i].Name)) // the seed of a split does not depend on the other splits
 		t, err := all[i].Trial(ctx, links.Split{Folds: c.folds, MaxEdges: c.most}, rand.New(rand.NewPCG(c.seed, h.Sum64())))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Dataset, err)
-		}
-		if i == 0 {
-			hidden := 0
-			for _, link := range t.Test.Link {
-				if link {
-					hidden++
-				}
-			}
-			r.Nodes, r.Edges, r.Hidden = t.Test.Graph.N(), t.Test.Graph.M()+hidden, hidden
-			r.Share = float64(hidden) / float64(r.Edges)
-		}
-		if err := c.learn(ctx, t, r, all[i].Name); err != nil {
-			return nil, err
-		}
-	}
-	return c.done(r, start), nil
-}
-
-// try hides edges once and predicts them.
-func (c *linksConfig) try(ctx context.Context, g *graph.Graph, r *linksReport, i int) error {
-	rng := rand.New(rand.NewPCG(c.seed, uint64(i)))
-	t, err := links.Split{Share: c.share, Folds: c.folds, MaxEdges: c.most}.Hide(ctx, g, rng)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Dataset, err)
-	}
-	return c.learn(ctx, t, r, strconv.Itoa(i+1))
+		return t, all[i].Name, err
+	}, nil
 }
 
 // learn chooses a model on the folds of a trial and predicts the hidden edges.

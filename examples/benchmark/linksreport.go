@@ -194,16 +194,14 @@ func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test
 
 // close sets the means.
 func (r *linksReport) close() {
-	values := make([][]float64, len(r.all()))
-	for i := range r.Splits {
-		for j, x := range r.Splits[i].all() {
-			if *x == *x {
-				values[j] = append(values[j], float64(*x))
+	for j, mean := range r.all() {
+		var values []float64
+		for i := range r.Splits {
+			if x := *r.Splits[i].all()[j]; x == x {
+				values = append(values, float64(x))
 			}
 		}
-	}
-	for j, x := range r.all() {
-		*x = rating(stat.Mean(values[j], nil))
+		*mean = rating(stat.Mean(values, nil))
 	}
 	var auc []float64
 	for _, one := range r.Splits {

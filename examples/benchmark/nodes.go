@@ -258,18 +258,17 @@ func (r *nodesReport) close(start time.Time) {
 	mean := func(of func(*nodesSplit) *float64) (*float64, float64) {
 		var all []float64
 		for i := range r.Splits {
-			if x := of(&r.Splits[i]); x != nil {
-				all = append(all, *x)
+			x := of(&r.Splits[i])
+			if x == nil {
+				return nil, 0
 			}
+			all = append(all, *x)
 		}
-		if len(all) < len(r.Splits) {
-			return nil, 0
+		if len(all) == 1 {
+			return &all[0], 0
 		}
-		x := stat.Mean(all, nil)
-		if len(all) < 2 {
-			return &x, 0
-		}
-		return &x, stat.StdDev(all, nil)
+		x, std := stat.MeanStdDev(all, nil)
+		return &x, std
 	}
 	if len(r.Splits) == 1 {
 		r.nodesSplit = r.Splits[0]

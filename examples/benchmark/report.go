@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -96,12 +97,12 @@ func (one *cell) figures(r *report) {
 	}
 }
 
-// folds returns the figures of the folds by a protocol.
-func (one *cell) folds(protocol string) []float64 {
+// by returns the figures of a cell that is done by a protocol.
+func (one *cell) by(protocol string) (mean, std float64, folds []float64) {
 	if protocol == "paper" {
-		return one.PaperFold
+		return *one.Paper, *one.PaperStd, one.PaperFold
 	}
-	return one.Folds
+	return *one.Nested, *one.Std, one.Folds
 }
 
 // compare sets the distance of each cell to the best of its collection. All cells have the same folds, so
@@ -109,18 +110,18 @@ func (one *cell) folds(protocol string) []float64 {
 // validation.Corrected.
 func (r *report) compare() error {
 	for _, of := range r.Collections {
-		var best *cell
-		for _, one := range r.row(of.Name) {
-			if one.Status == done && (best == nil || r.Score.Loss(stat.Mean(one.folds(r.Protocol), nil)) < r.Score.Loss(stat.Mean(best.folds(r.Protocol), nil))) {
-				best = one
+		var best []float64 // by fold
+		least := math.Inf(1)
+		finished := slices.DeleteFunc(r.row(of.Name), func(one *cell) bool { return one.Status != done })
+		for _, one := range finished {
+			if mean, _, folds := one.by(r.Protocol); best == nil || r.Score.Loss(mean) < least {
+				best, least = folds, r.Score.Loss(mean)
 			}
 		}
-		for _, one := range r.row(of.Name) {
-			if one.Status != done {
-				continue
-			}
-			differences := slices.Clone(best.folds(r.Protocol))
-			for i, x := range one.folds(r.Protocol) {
+		for _, one := range finished {
+			differences := slices.Clone(best)
+			_, _, folds := one.by(r.Protocol)
+			for i, x := range folds {
 				differences[i] -= x
 			}
 			mean, se, err := validation.Corrected(differences, 1/r.learned())

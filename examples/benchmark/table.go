@@ -56,8 +56,8 @@ func (r *report) rows(of graphs) [][]string {
 // notes are the lines below the tables.
 func (r *report) notes() (lines []string) {
 	for _, one := range r.Cells {
-		if lines == nil && (one.below("nested") || one.below("paper")) {
-			lines = append(lines, "↓ below the paper's figure")
+		if lines == nil && one.Figure != nil && one.Status == done && min(*one.Nested, *one.Paper) < *one.Figure {
+			lines = append(lines, lower+" below the paper's figure")
 		}
 	}
 	for _, one := range r.Cells {
@@ -83,13 +83,7 @@ func (one *cell) columns(protocol string) []string {
 	if one.Status != done {
 		return []string{one.System, one.Status, "", "", figure, "", seconds(one.CPU)}
 	}
-	first, second := fmt.Sprintf("%.1f ± %.1f", *one.Nested, *one.Std), fmt.Sprintf("%.1f ± %.1f", *one.Paper, *one.PaperStd)
-	if one.below("nested") {
-		first += " ↓"
-	}
-	if one.below("paper") {
-		second += " ↓"
-	}
+	first, second := one.accuracy("nested"), one.accuracy("paper")
 	if protocol == "paper" {
 		first, second = second, first
 	}
@@ -108,15 +102,17 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.0f", s)
 }
 
-// below reports whether the cell is below the figure of the paper by a protocol.
-func (one *cell) below(protocol string) bool {
-	if one.Status != done || one.Figure == nil {
-		return false
+// lower marks an accuracy below the figure of the paper.
+const lower = "↓"
+
+// accuracy is the mean and the deviation by a protocol.
+func (one *cell) accuracy(protocol string) string {
+	mean, std, _ := one.by(protocol)
+	text := fmt.Sprintf("%.1f ± %.1f", mean, std)
+	if one.Figure != nil && mean < *one.Figure {
+		text += " " + lower
 	}
-	if protocol == "paper" {
-		return *one.Paper < *one.Figure
-	}
-	return *one.Nested < *one.Figure
+	return text
 }
 
 // Print writes the tables. A cell that has failed is an error.

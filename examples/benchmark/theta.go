@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -129,11 +126,10 @@ func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) err
 	for _, by := range labelings {
 		c.candidates = append(c.candidates, &candidate{by: by, distance: make([]int32, len(c.pairs)), failed: len(c.pairs)})
 	}
-	var next atomic.Int64
-	workers := min(cmp.Or(c.workers, runtime.GOMAXPROCS(0)), len(c.pairs))
-	return each(ctx, workers, workers, func(ctx context.Context, _ int) error {
+	workers := max(1, c.workers)
+	return each(ctx, workers, workers, func(ctx context.Context, first int) error {
 		w := newPairs(ctx, c)
-		for i := int(next.Add(1)) - 1; i < len(c.pairs) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+		for i := first; i < len(c.pairs) && ctx.Err() == nil; i += workers {
 			w.pair(i)
 			c.bar.Add(1)
 		}

@@ -231,9 +231,14 @@ func (f *fold) scaled(ctx context.Context, rec *arrow.Record) (err error) {
 		}
 		f.scale = &scale
 	}
+	return replace(ctx, rec, rowsOf(*rec).Via(*f.scale))
+}
+
+// replace replaces a record by the one that a pipeline makes of it.
+func replace(ctx context.Context, rec *arrow.Record, by flow.Pipeline) error {
 	var out sinks.Collect
 	defer out.Release()
-	if err := rowsOf(*rec).Via(*f.scale).To(&out).Run(ctx); err != nil {
+	if err := by.To(&out).Run(ctx); err != nil {
 		return err
 	}
 	(*rec).Release()

@@ -36,10 +36,15 @@ type SVM struct {
 
 // svmPair separates two classes: the first one where Σ coef·K + bias > 0.
 type svmPair struct {
-	a, b int // indices into classes
-	rows []int32
-	coef []float64 // yᵢαᵢ of each row of rows, a support vector
-	bias float64
+	a, b    int       // indices into classes
+	support []support // ascending by row
+	bias    float64
+}
+
+// support is a support vector: a row of the matrix with its yᵢαᵢ.
+type support struct {
+	row  int32
+	coef float64
 }
 
 // Fit learns from rows of the Gram matrix with the class of each, in place of what was learned before.
@@ -188,33 +193,22 @@ func fitPair(ctx context.Context, k *Gram, rows, class []int32, a, b int, all []
 		pair := svmPair{a: a, b: b, bias: bias}
 		for i, alpha := range p.alpha {
 			if alpha > 0 {
-				pair.rows, pair.coef = append(pair.rows, p.place[i]), append(pair.coef, p.y[i]*alpha)
+				pair.support = append(pair.support, support{p.place[i], p.y[i] * alpha})
 			}
 		}
-		pair.sort()
+		slices.SortStableFunc(pair.support, func(a, b support) int { return cmp.Compare(a.row, b.row) })
 		m.pairs = append(m.pairs, pair)
 	}
 	return len(all), nil
-}
-
-// sort orders the support vectors by row, the order of the sum in Decide.
-func (p *svmPair) sort() {
-	order := make([]int, len(p.rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return int(p.rows[i]) - int(p.rows[j]) })
-	rows, coef := slices.Clone(p.rows), slices.Clone(p.coef)
-	for to, from := range order {
-		p.rows[to], p.coef[to] = rows[from], coef[from]
-	}
 }
 
 // Support returns the rows of the matrix that are support vectors, ascending.
 func (m *SVM) Support() []int32 {
 	var all []int32
 	for _, p := range m.pairs {
-		all = append(all, p.rows...)
+		for _, v := range p.support {
+			all = append(all, v.row)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -226,8 +220,8 @@ func (m *SVM) Support() []int32 {
 func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	for _, p := range m.pairs {
 		sum := p.bias
-		for i, r := range p.rows {
-			sum += p.coef[i] * k[r]
+		for _, v := range p.support {
+			sum += v.coef * k[v.row]
 		}
 		dst = append(dst, sum)
 	}

@@ -108,11 +108,11 @@ func optimal(t *testing.T, m *SVM, g *Gram, class []int32, tolerance float64) {
 	for at, p := range m.pairs {
 		alpha := map[int32]float64{}
 		sum := 0.0
-		for i, r := range p.rows {
-			alpha[r] = p.coef[i]
-			sum += p.coef[i]
-			if a := math.Abs(p.coef[i]); a > m.C*(1+1e-12) {
-				t.Errorf("α of %d is %v, beyond C = %v", r, a, m.C)
+		for _, v := range p.support {
+			alpha[v.row] = v.coef
+			sum += v.coef
+			if a := math.Abs(v.coef); a > m.C*(1+1e-12) {
+				t.Errorf("α of %d is %v, beyond C = %v", v.row, a, m.C)
 			}
 		}
 		if math.Abs(sum) > 1e-6*m.C {

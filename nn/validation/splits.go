@@ -37,7 +37,10 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("splits: there is more behind the list, at byte %d", dec.InputOffset())
 	}
-	splits := make([]Split, len(file))
+	if len(file) == 0 {
+		return nil, errors.New("splits: there is no split")
+	}
+	splits, tested := make([]Split, len(file)), make([]int, rows) // 1 + number of the split that tests the row
 	for i, f := range file {
 		switch {
 		case f.Test == nil:
@@ -47,21 +50,11 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 		case f.Parts[0].Train == nil || f.Parts[0].Valid == nil:
 			return nil, fmt.Errorf("splits: split %d has no list %q or %q", i, "train", "validation")
 		}
-		s := Split{Train: *f.Parts[0].Train, Valid: *f.Parts[0].Valid, Test: *f.Test}
-		for _, part := range [][]int32{s.Train, s.Valid, s.Test} {
-			slices.Sort(part)
+		splits[i] = Split{Train: *f.Parts[0].Train, Valid: *f.Parts[0].Valid, Test: *f.Test}
+		if err := splits[i].sort(rows); err != nil {
+			return nil, fmt.Errorf("splits: split %d%w", i, err)
 		}
-		splits[i] = s
-	}
-	if err := checkSplits(splits, rows); err != nil {
-		return nil, fmt.Errorf("splits: %w", err)
-	}
-	tested := make([]int, rows) // 1 + number of the split that tests the row
-	for i, s := range splits {
-		if n := len(s.Train) + len(s.Valid) + len(s.Test); n != rows {
-			return nil, fmt.Errorf("splits: split %d has %d rows, want all %d: row %d is missing", i, n, rows, s.missing())
-		}
-		for _, row := range s.Test {
+		for _, row := range splits[i].Test {
 			if tested[row] > 0 {
 				return nil, fmt.Errorf("splits: row %d is tested in the splits %d and %d", row, tested[row]-1, i)
 			}
@@ -74,42 +67,31 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	return splits, nil
 }
 
-// missing returns the first row that is in no part.
-func (s Split) missing() int {
-	all := slices.Concat(s.Train, s.Valid, s.Test)
-	slices.Sort(all)
-	for i, row := range all {
-		if int(row) != i {
-			return i
+// sort sorts the parts, and returns an error, to be read after the number of the split, unless each of so many rows is in
+// one part.
+func (s Split) sort(rows int) error {
+	in, n := make([]string, rows), 0 // the part of each row
+	for _, part := range []struct {
+		name string
+		rows []int32
+	}{{"train", s.Train}, {"validation", s.Valid}, {"test", s.Test}} {
+		if len(part.rows) == 0 {
+			return fmt.Errorf(" has no rows of %q", part.name)
 		}
-	}
-	return len(all)
-}
-
-// checkSplits returns an error for splits that are not valid for that many rows.
-func checkSplits(splits []Split, rows int) error {
-	if len(splits) == 0 {
-		return fmt.Errorf("there is no split")
-	}
-	names := [...]string{"train", "validation", "test"}
-	in := make([]int, rows) // 1 + 3·split + part of the row
-	for i, s := range splits {
-		for p, part := range [...][]int32{s.Train, s.Valid, s.Test} {
-			if len(part) == 0 {
-				return fmt.Errorf("split %d has no rows of %q", i, names[p])
+		slices.Sort(part.rows)
+		for _, row := range part.rows {
+			switch {
+			case row < 0 || int(row) >= rows:
+				return fmt.Errorf(", %s: there is no row %d, want 0 to %d", part.name, row, rows-1)
+			case in[row] != "":
+				return fmt.Errorf(": row %d is in %s and in %s", row, in[row], part.name)
 			}
-			for j, row := range part {
-				switch {
-				case row < 0 || int(row) >= rows:
-					return fmt.Errorf("split %d, %s: there is no row %d, want 0 to %d", i, names[p], row, rows-1)
-				case in[row] > 3*i:
-					return fmt.Errorf("split %d: row %d is in %s and in %s", i, row, names[in[row]-1-3*i], names[p])
-				case j > 0 && part[j-1] > row:
-					return fmt.Errorf("split %d, %s: row %d comes after %d, want them ascending", i, names[p], row, part[j-1])
-				}
-				in[row] = 1 + 3*i + p
-			}
+			in[row] = part.name
 		}
+		n += len(part.rows)
+	}
+	if row := slices.Index(in, ""); row >= 0 {
+		return fmt.Errorf(" has %d rows, want all %d: row %d is missing", n, rows, row)
 	}
 	return nil
 }
