@@ -198,8 +198,12 @@ func (o *OpenHistory) begin() {
 	for r := range set.Rows {
 		t.tables[g.NodeCat[r*g.NodeCats]]++
 	}
-	for j, k := range set.Keys {
-		t.spaces[k.Space] = o.h.last[j] - o.h.first[j]
+	keys := map[int32]int32{} // number of keys by space
+	for v := set.Rows; v < g.N(); v++ {
+		keys[g.NodeCat[v*g.NodeCats]]++
+	}
+	for _, k := range set.Keys {
+		t.spaces[k.Space] = keys[set.Channels.NodeCat[0].Index(k.Space)]
 	}
 	if o.tail = t; o.Grows() == nil {
 		o.past.Tail = &o.tail.Tail

@@ -56,7 +56,6 @@ type History struct {
 	own           []ownColumn
 	names         []string // names of the numbers of a row
 	first         []int32  // by key column: first node of its space
-	last          []int32  // by key column: node behind the last of its space
 	rows          earlier.Rows
 	pairs         [][2]int    // pairs of key columns that form a key too
 	asked         bool        // made by HistoryOf, with the pairs of the model and without cuts
@@ -258,7 +257,7 @@ func (h *History) settle() error {
 		return err
 	}
 	k, n := len(set.Keys), set.Numbers
-	h.first, h.last = spaces(set)
+	h.first = firstKeys(set)
 	h.rows = earlier.Rows{Time: set.Time, Keys: make([]int32, set.Rows*k), Numbers: make([]float32, set.Rows*n), Class: h.known()}
 	for r := range set.Rows {
 		h.numbers(set.Graph, int32(r), set.RowKeys[r*k:][:k], h.rows.Keys[r*k:][:k], h.rows.Numbers[r*n:][:n])
@@ -345,23 +344,16 @@ func (h *History) trainingCuts() []int {
 	return earlier.Cuts(slices.Sorted(slices.Values(h.Train)), answer)
 }
 
-// spaces returns, for each key column, the first node of its space and the node behind its last.
-func spaces(set *sources.RowSet) (first, last []int32) {
-	g, l := set.Graph, set.Channels
-	from := map[int32]int32{}
-	to := map[int32]int32{}
-	for v := set.Rows; v < g.N(); v++ {
-		kind := g.NodeCat[v*g.NodeCats]
-		if _, ok := from[kind]; !ok {
-			from[kind] = int32(v)
-		}
-		to[kind] = int32(v) + 1
+// firstKeys returns the first node of the space of each key column. The nodes of a space are in a row.
+func firstKeys(set *sources.RowSet) (first []int32) {
+	g, from := set.Graph, map[int32]int32{}
+	for v := g.N() - 1; v >= set.Rows; v-- {
+		from[g.NodeCat[v*g.NodeCats]] = int32(v)
 	}
 	for _, k := range set.Keys {
-		kind := l.NodeCat[0].Index(k.Space)
-		first, last = append(first, from[kind]), append(last, to[kind])
+		first = append(first, from[set.Channels.NodeCat[0].Index(k.Space)])
 	}
-	return first, last
+	return first
 }
 
 // numbers sets the keys and the numbers of a row, a node of g, in the form of package earlier. A node behind its space is a new key.
@@ -621,7 +613,7 @@ const historyRows = 256
 
 func (r *historyReader) Schema() *arrow.Schema { return r.schema }
 
-func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
+func (r *historyReader) Next(ctx context.Context) (_ arrow.Record, err error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -640,9 +632,11 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 		} else {
 			row.Class = set.Class[v]
 		}
-		one, err := alone(g, v), error(nil)
+		var one *graph.Graph
 		if r.past {
 			one, _, err = r.cut.Cut(r.of, v) // borrowed until the next call
+		} else {
+			one = alone(g, v)
 		}
 		if err == nil {
 			err = r.build.Append(one, row)
@@ -657,7 +651,13 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 	defer rec.Release()
 	cols := map[string]arrow.Array{record.RootIDs: ids.Finish()}
 	if r.numbers {
-		cols[record.RowColumns] = h.columnsOf(r.mem, rows)
+		n := len(h.names)
+		c := record.NewFixed[float32](r.mem, n)
+		dst := c.Extend(len(rows))
+		for i, v := range rows {
+			h.values(v, dst[i*n:][:n])
+		}
+		cols[record.RowColumns] = c.Finish()
 	}
 	return record.Project(r.schema, rec, cols)
 }
@@ -673,15 +673,4 @@ func alone(g *graph.Graph, v int32) *graph.Graph {
 	one.NodeCat = g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats]
 	one.NodeAttr = g.NodeAttr[int(v)*g.NodeAttrs:][:g.NodeAttrs]
 	return one
-}
-
-// columnsOf returns the column of the numbers of rows.
-func (h *History) columnsOf(mem memory.Allocator, rows []int32) arrow.Array {
-	n := len(h.names)
-	c := record.NewFixed[float32](mem, n)
-	dst := c.Extend(len(rows))
-	for i, r := range rows {
-		h.values(r, dst[i*n:][:n])
-	}
-	return c.Finish()
 }

@@ -492,11 +492,8 @@ func (c Choice) score(t *trial, said []sinks.Prediction, prior sinks.Prior) (err
 		t.Score, err = m.By(c.Measure)
 	}
 	if class := slices.Index(c.Classes, t.Positive); class >= 0 && (c.Measure == validation.ROC.About(class) || c.Measure == validation.Precision.About(class)) {
-		positive := 0
-		for _, n := range m.Confusion[class] {
-			positive += n
-		}
-		t.Error = math.Sqrt(t.Score * (1 - t.Score) / float64(max(1, min(positive, m.Rows-positive)))) // upper bound for an AUC (Van Dantzig)
+		_, rows, _ := m.positive()
+		t.Error = math.Sqrt(t.Score * (1 - t.Score) / float64(max(1, min(rows[class], m.Rows-rows[class])))) // upper bound for an AUC (Van Dantzig)
 	}
 	return err
 }
