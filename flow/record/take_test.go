@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -302,5 +303,43 @@ func BenchmarkTake(b *testing.B) {
 				got.Release()
 			}
 		})
+	}
+}
+
+// The parts of lists, of a slice too, are their values in order; a row without equal parts is an error.
+func TestSplit(t *testing.T) {
+	mem := flowtest.Mem(t)
+	lists, fixed := record.NewLists[int32](mem), record.NewFixed[int32](mem, 4)
+	for row := range int32(3) {
+		values := []int32{4 * row, 4*row + 1, 4*row + 2, 4*row + 3}
+		lists.Append(values)
+		copy(fixed.Extend(1), values)
+	}
+	fields := []arrow.Field{record.ListField[int32]("lists", []int{2, 2}), record.TensorField[int32]("fixed", []int{2, 2}, nil)}
+	cols := []arrow.Array{lists.Finish(), fixed.Finish()}
+	defer record.Release(cols)
+	whole := array.NewRecord(arrow.NewSchema(fields, nil), cols, 3)
+	defer whole.Release()
+	rec := whole.NewSlice(1, 3)
+	defer rec.Release()
+	for name, half := range map[string]arrow.DataType{"lists": record.ListType[int32](), "fixed": arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32)} {
+		parts, err := record.Split(rec, name, 2, half)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "x", Type: half}}, nil), []arrow.Array{parts}, 4)
+		taken, err := record.Take(mem, []arrow.Record{one}, []record.Ref{{Row: 3}, {Row: 0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := flowtest.Rows(taken), []string{"x=[10,11]", "x=[4,5]"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		taken.Release()
+		one.Release()
+		parts.Release()
+	}
+	if _, err := record.Split(rec, "lists", 3, record.ListType[int32]()); err == nil || !strings.Contains(err.Error(), "want 3 equal parts") {
+		t.Errorf("three parts of four values: %v", err)
 	}
 }
