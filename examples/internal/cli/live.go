@@ -37,7 +37,14 @@ func (p *Page) Start(ctx context.Context) (below context.Context, end func(error
 	}
 	fmt.Fprintf(os.Stderr, "%s: the run is shown at http://%s/\n", p.name, l.Addr())
 	page := &live.Page{Name: p.name}
-	s := &http.Server{Handler: knownHosts(p.address, page), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
+	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !KnownHost(r.Host, p.address) {
+			http.Error(w, ErrHost.Error(), http.StatusForbidden)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+	s := &http.Server{Handler: known, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -56,17 +63,6 @@ func (p *Page) Start(ctx context.Context) (below context.Context, end func(error
 
 // ErrHost is the error of a request with another Host.
 var ErrHost = errors.New("the header Host names another server, want an IP address, localhost, the name of this machine or the host that is listened at")
-
-// knownHosts passes requests with a Host of KnownHost on.
-func knownHosts(address string, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !KnownHost(r.Host, address) {
-			http.Error(w, ErrHost.Error(), http.StatusForbidden)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
 
 // KnownHost reports whether the header Host of a request is that of a server at an address: an IP address,
 // localhost, the host of the address, or the name of the machine. A page of another site that reaches this

@@ -74,11 +74,8 @@ func (c *asking) load(args []string) (err error) {
 	c.notes = nn.MetadataOf(c.p.Net())
 	c.given = map[string]string{}
 	f.Visit(func(one *flag.Flag) { c.given[one.Name] = one.Value.String() })
-	if c.trained, err = columnsOf(c.p); err != nil {
-		return fmt.Errorf("%s: %w", c.model, err)
-	}
-	d, err := c.dataFor(c.p)
-	if err != nil {
+	var d *data
+	if d, c.trained, err = c.dataFor(c.p); err != nil {
 		return err
 	}
 	c.data = *d
@@ -143,27 +140,28 @@ func (c *asking) takeTarget() error {
 	return err
 }
 
-// dataFor returns the data of the flags for a model. Columns without a flag are those of the training.
-func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
-	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
+// dataFor returns the data of the flags for a model, and the columns of the training. Columns without a flag are these.
+func (c *asking) dataFor(p *sinks.Predictor) (d *data, trained columns, err error) {
+	d = &data{explains: c.explains}
+	f := flag.NewFlagSet("", flag.ContinueOnError)
 	d.flags(f, "")
-	trained, err := columnsOf(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.model, err)
+	if trained, err = columnsOf(p); err != nil {
+		return nil, trained, fmt.Errorf("%s: %w", c.model, err)
 	}
 	if d.Offset = trained.Offset; c.attributed() || c.molecules() || c.inTable() {
-		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
+		source, target, id := cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
 		d.columns = trained
+		d.Source, d.Target, d.ID = source, target, id
 	}
 	for name, value := range c.given {
 		if f.Lookup(name) != nil {
 			if err := f.Set(name, value); err != nil {
-				return nil, err
+				return nil, trained, err
 			}
 		}
 	}
 	if d.rowTables != "" && (d.Windows != trained.Windows || d.Future != trained.Future) {
-		return nil, cli.Usage(fmt.Errorf("-windows and -future are settings of train: the model has -windows %q and -future=%t", trained.Windows, trained.Future))
+		return nil, trained, cli.Usage(fmt.Errorf("-windows and -future are settings of train: the model has -windows %q and -future=%t", trained.Windows, trained.Future))
 	}
 	if _, d.givenID = c.given["id"]; d.rowTables != "" && !d.HasID && !d.givenID { // the number of the row
 		d.ID = ""
@@ -176,7 +174,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	if d.task == "" {
 		d.task = nn.MetadataOf(p.Net())["task"]
 	}
-	return d, nil
+	return d, trained, nil
 }
 
 // streamed reports whether a name is the URL of a stream. Messages of a stream are read once.

@@ -216,9 +216,3 @@ func answered(ctx context.Context) bool {
 	}
 	return complete.New("sanflow", all).Complete()
 }
-
-// isDir reports whether a path is a directory.
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}

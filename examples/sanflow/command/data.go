@@ -193,7 +193,7 @@ func (d *data) unnamed(ctx context.Context, src flow.Source) ([]string, error) {
 // options are the options of sources.Open without targets.
 func (d *data) options() sources.Options {
 	o := input.Options()
-	o.Directed, o.Workers, o.Comma, o.SMILES, o.Ignore, o.Missing, o.Note = d.Directed, d.workers, d.separator, d.SMILES, d.ignored(), d.declared(), d.note
+	o.Directed, o.Workers, o.Comma, o.SMILES, o.Ignore, o.Missing, o.Note = d.Directed, d.workers, d.separator, d.SMILES, fields(d.Ignore), d.declared(), d.note
 	if !d.targets && d.HasID {
 		o.ID = d.ID
 	}
@@ -202,11 +202,6 @@ func (d *data) options() sources.Options {
 		o.Refused = d.refused.Add
 	}
 	return o
-}
-
-// ignored are the columns of -ignore.
-func (d *data) ignored() []string {
-	return fields(d.Ignore)
 }
 
 // note prints a line about the data once.

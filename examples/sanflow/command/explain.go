@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +46,9 @@ what the answer is without that for another node.`))}
 	c.Output("csv", "file for the parts of the explanations as CSV: id, kind, name, value, weight, target, class")
 	check := func() error { return c.reread("explain") }
 	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
-		c.class = c.explained()
+		if slices.Contains(cli.Given(f), "class") { // the class to explain, in place of the column of the model
+			c.class, c.Class = c.Class, c.trained.Class
+		}
 		subjects, end, err := c.subjects(ctx)
 		if err != nil {
 			return nil, err

@@ -239,14 +239,6 @@ func graphOf(names graph.IDs, id string) (number int, err error) {
 	return number, nil
 }
 
-// explained returns the class of -class, and puts the column of the model in its place.
-func (c *asking) explained() (class string) {
-	if slices.Contains(cli.Given(c.FlagSet), "class") {
-		class, c.Class = c.Class, c.trained.Class
-	}
-	return class
-}
-
 // mostGraphs is the number of graphs that -graph names at most.
 const mostGraphs = 1 << 16
 

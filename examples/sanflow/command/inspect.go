@@ -59,7 +59,7 @@ func describe(ctx context.Context, out io.Writer, path string) error {
 	if err := local("inspect", path); err != nil {
 		return err
 	}
-	if isDir(path) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return describeDir(ctx, out, path)
 	}
 	f, err := os.Open(path)

@@ -232,15 +232,13 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if notes["task"] != "" && notes["task"] != s.task {
 		return fmt.Errorf("%s: the model is for %s, want %s", s.model, notes["task"], s.task)
 	}
-	d, err := s.dataFor(p)
+	d, trained, err := s.dataFor(p)
 	if err != nil {
 		return err
 	}
+	next.columns = trained
 	if s.feed != "" {
 		d.Labels = "all"
-	}
-	if next.columns, err = columnsOf(p); err != nil {
-		return err
 	}
 	next.read = d.columns.read()
 	if next.fileSum, err = manifest.Sum(s.model); err != nil {

@@ -99,7 +99,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			return nil, cli.Usage(fmt.Errorf("the model reads %s of nodes: set -nodes", strings.Join(names, ", ")))
 		}
 		for _, name := range read {
-			if slices.Contains(d.ignored(), name) {
+			if slices.Contains(fields(d.Ignore), name) {
 				return nil, cli.Usage(fmt.Errorf("-ignore: the model reads the column %q", name))
 			}
 		}
@@ -255,7 +255,7 @@ func (d *data) declare(ctx context.Context, tables []declared) (found map[string
 		maps.Copy(declared, *of.types)
 		for _, name := range names {
 			found[name] = true
-			if slices.Contains(d.ignored(), name) && d.like == nil {
+			if slices.Contains(fields(d.Ignore), name) && d.like == nil {
 				*of.ignore = append(*of.ignore, name)
 			}
 			if typ, ok := types[name]; ok {
@@ -274,7 +274,7 @@ func (d *data) undeclared(found map[string]bool) error {
 	if err != nil || d.like != nil {
 		return err
 	}
-	for _, name := range d.ignored() {
+	for _, name := range fields(d.Ignore) {
 		if !found[name] {
 			return cli.Usage(fmt.Errorf("-ignore: no table has a column %q", name))
 		}
