@@ -10,9 +10,9 @@ import "github.com/apache/arrow/go/v15/arrow/memory"
 // 0xDB, so that a later read returns impossible values. Memory that is handed out has that content
 // too, so that a stage that expects zeros shows.
 //
-// The last 8192 freed blocks, at most 128 MiB, stay inaccessible. A use of an older block may
-// return the data of another record. A block is one page at least, and each Allocate and Free calls
-// the system: Poison is for tests, and for finding a defect.
+// Of each size the last 16 MiB of freed blocks stay inaccessible, and one block at least. A use of
+// an older block may return the data of another record. Sizes are powers of two, one page at least,
+// and each Allocate and Free calls the system: Poison is for tests, and for finding a defect.
 //
 // The zero value is ready. Any number of goroutines may use it.
 type Poison struct{}

@@ -3,45 +3,52 @@
 package record
 
 import (
-	"fmt"
+	"math/bits"
 	"sync"
 	"syscall"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-const (
-	mostFreed      = 8192 // mappings, of the 65 530 that Linux allows a process
-	mostFreedBytes = 128 << 20
-)
+// mostFreed bounds the freed bytes of one size that stay inaccessible: 4096 blocks of a page, of the
+// 65 530 mappings that Linux allows a process. One block stays at least.
+const mostFreed = 16 << 20
 
-// blocks has the memory of all Poison allocators of the process, which share its mappings.
-var blocks struct {
+// blocks has the memory of all Poison allocators of the process. The size of a block is a power of two,
+// so that an old block serves again, which costs a third of mapping a new one and unmapping the old.
+var blocks = struct {
 	sync.Mutex
 	live  map[*byte][]byte // by first byte
-	freed [][]byte         // inaccessible blocks, the oldest first
-	bytes int              // size of freed
-}
+	freed map[int][][]byte // inaccessible blocks by size, the oldest first
+}{live: map[*byte][]byte{}, freed: map[int][][]byte{}}
 
 // Allocate returns size bytes in pages of their own.
 func (Poison) Allocate(size int) []byte {
 	if size == 0 {
 		return []byte{}
 	}
-	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	b, err := accessible(1 << bits.Len(uint(max(size, 4096)-1)))
 	if err != nil { // the process has too many mappings
 		b = memory.DefaultAllocator.Allocate(size)
-		overwrite(b)
-		return b
 	}
-	overwrite(b)
+	overwrite(b[:size])
+	return b[:size:size]
+}
+
+// accessible returns the oldest freed block of a size, or a new one if few are freed.
+func accessible(size int) (b []byte, err error) {
 	blocks.Lock()
 	defer blocks.Unlock()
-	if blocks.live == nil {
-		blocks.live = map[*byte][]byte{}
+	if freed := blocks.freed[size]; len(freed) > max(1, mostFreed/size) {
+		b, blocks.freed[size] = freed[0], freed[1:]
+		err = syscall.Mprotect(b, syscall.PROT_READ|syscall.PROT_WRITE)
+	} else {
+		b, err = syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	}
-	blocks.live[&b[0]] = b
-	return b
+	if err == nil {
+		blocks.live[&b[0]] = b
+	}
+	return b, err
 }
 
 // Free makes b inaccessible.
@@ -61,12 +68,5 @@ func (Poison) Free(b []byte) {
 	if err := syscall.Mprotect(block, syscall.PROT_NONE); err != nil {
 		overwrite(block)
 	}
-	blocks.freed, blocks.bytes = append(blocks.freed, block), blocks.bytes+len(block)
-	for len(blocks.freed) > mostFreed || blocks.bytes > mostFreedBytes {
-		oldest := blocks.freed[0]
-		blocks.freed, blocks.bytes = blocks.freed[1:], blocks.bytes-len(oldest)
-		if err := syscall.Munmap(oldest); err != nil {
-			panic(fmt.Sprintf("record: unmapping %d bytes of released memory: %v", len(oldest), err))
-		}
-	}
+	blocks.freed[len(block)] = append(blocks.freed[len(block)], block)
 }
