@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 )
 
 // Keys that are written in another way are those that a table of all rows has: of a column of declared integers, of one of numbers that were guessed, and of
 // one of declared strings.
 func TestServeKeys(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	for types, c := range map[string]struct {
 		posted string   // values of a key

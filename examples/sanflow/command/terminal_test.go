@@ -190,6 +190,7 @@ func TestCompletion(t *testing.T) {
 // Systems that were not tried are in the report with the reason, and a recommended one that a longer
 // -budget reaches is advised.
 func TestNotTried(t *testing.T) {
+	race.Skip(t)
 	model, file := filepath.Join(t.TempDir(), "m"), filepath.Join(t.TempDir(), "r.json")
 	for task, all := range map[string][]string{
 		"graphs": {"\nwords   ", "\ntrees   ", "not tried: the budget ended before it did\n", "cnn-edges ", "not tried: the budget was used up\n", "-systems words -seed 1"}, // the recommended system is the first
