@@ -126,7 +126,7 @@ func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) err
 	for _, by := range labelings {
 		c.candidates = append(c.candidates, &candidate{by: by, distance: make([]int32, len(c.pairs)), failed: len(c.pairs)})
 	}
-	workers := max(1, c.workers)
+	workers := max(1, min(c.workers, len(c.pairs))) // more have no pair
 	return each(ctx, workers, workers, func(ctx context.Context, first int) error {
 		w := newPairs(ctx, c)
 		for i := first; i < len(c.pairs) && ctx.Err() == nil; i += workers {
