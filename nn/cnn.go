@@ -49,16 +49,11 @@ func (c *CNN) String() string { return c.settings().String() }
 
 func (c *CNN) lay(p *layer.Params, s Shape) body {
 	tower := func(prefix string, in layer.Cells) *layer.Tower {
-		return layer.NewTower(p, prefix, in, c.Maps1, c.Size2, c.Maps2, c.activation.kind())
+		return layer.NewTower(p, prefix+"conv1", in, c.Maps1, c.activation.kind()).Over(p, prefix+"conv2", c.Size2, c.Maps2)
 	}
-	l := &cnnLayers{nodes: tower("", s.nodes())}
-	n := l.nodes.Size()
-	if s.hasEdges() {
-		l.edges = tower("edges.", s.edges())
-		l.merge = layer.NewMerge(false, n)
-		n = l.merge.Channels()
-	}
-	l.hidden = layer.NewDense(p, "hidden", n, c.Hidden, c.activation.kind())
+	nodes := tower("", s.nodes())
+	l := &cnnLayers{fields: layer.NewReader(nodes, tower("edges.", s.edges()), nodes.Size(), false)}
+	l.hidden = layer.NewDense(p, "hidden", l.fields.Size(), c.Hidden, c.activation.kind())
 	return l
 }
 
@@ -68,21 +63,14 @@ func (c *CNN) lay(p *layer.Params, s Shape) body {
 //	                                            merge ─ hidden (B, 128)
 //	edges (B, w, k, k, a_e) ─ tower (B, w-9, 8) ┘
 type cnnLayers struct {
-	nodes  *layer.Tower
-	edges  *layer.Tower // nil if the fields have no edges; hidden then reads nodes
-	merge  *layer.Merge
+	fields *layer.Reader
 	hidden *layer.Dense
 
-	// Inputs and outputs of hidden, then gradients.
-	x, ym, y   []float32
-	dx, dn, de []float32
+	x, y, dx []float32 // input and output of hidden, and the gradient of x
 }
 
 func (l *cnnLayers) init(r random.Source) {
-	l.nodes.Init(r)
-	if l.edges != nil {
-		l.edges.Init(r)
-	}
+	l.fields.Init(r)
 	l.hidden.Init(r)
 }
 
@@ -90,33 +78,16 @@ func (l *cnnLayers) width() int { return l.hidden.Out }
 
 // forward runs the dense layer once for the whole batch, so that its weights are read once.
 func (l *cnnLayers) forward(b batch) (y []float32, err error) {
-	if l.x, err = l.nodes.Forward(b.nodes, b.rows); err != nil {
+	if l.x, err = l.fields.Forward(b.nodes, b.edges, b.rows); err != nil {
 		return nil, err
-	}
-	if l.edges != nil {
-		ye, err := l.edges.Forward(b.edges, b.rows)
-		if err != nil {
-			return nil, err
-		}
-		l.ym = scratch.Resize(l.ym, b.rows*l.hidden.In)
-		l.merge.Forward(l.ym, l.x, ye)
-		l.x = l.ym
 	}
 	l.y = scratch.Resize(l.y, b.rows*l.hidden.Out)
 	l.hidden.Forward(l.y, l.x, b.rows)
-	return l.y[:b.rows*l.hidden.Out], nil
+	return l.y, nil
 }
 
 func (l *cnnLayers) backward(dy []float32, b batch) {
 	l.dx = scratch.Resize(l.dx, b.rows*l.hidden.In)
-	dx := l.dx[:b.rows*l.hidden.In]
-	l.hidden.Backward(dx, dy, l.y, l.x, b.rows)
-	if l.edges != nil {
-		n := b.rows * l.nodes.Size()
-		l.dn, l.de = scratch.Resize(l.dn, n), scratch.Resize(l.de, n)
-		l.merge.Backward(l.dn[:n], l.de[:n], dx)
-		l.edges.Backward(l.de[:n], b.edges, b.rows)
-		dx = l.dn[:n]
-	}
-	l.nodes.Backward(dx, b.nodes, b.rows)
+	l.hidden.Backward(l.dx, dy, l.y, l.x, b.rows)
+	l.fields.Backward(l.dx, b.nodes, b.edges, b.rows)
 }

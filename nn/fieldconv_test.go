@@ -40,7 +40,7 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 		if err := c.Init(s); err != nil {
 			t.Fatal(err)
 		}
-		l, r := layersOf(c).nodes.Conv1, newRand(4)
+		l, r := layersOf(c).fields.Nodes.Conv1, newRand(4)
 		copy(l.Bias.W, normal(r, len(l.Bias.W)))
 		b := randomBatch(s, 1, 6)
 		if err := l.Grow(b.nodes, 1); err != nil {

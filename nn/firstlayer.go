@@ -25,9 +25,10 @@ func (c *CNN) useCode(encoder Encoder, layer string) error {
 	if c.steps > 0 {
 		return fmt.Errorf("nn: the code is to be set before the first step, and there were %d", c.steps)
 	}
-	tower := c.work.body.(*cnnLayers).nodes
+	fields := c.work.body.(*cnnLayers).fields
+	tower := fields.Nodes
 	if layer == "edges" {
-		if tower = c.work.body.(*cnnLayers).edges; tower == nil {
+		if tower = fields.Edges; tower == nil {
 			return errors.New("nn: the network reads no edges")
 		}
 	}

@@ -37,7 +37,7 @@ func TestUseCode(t *testing.T) {
 		l       *layer.FieldConv
 		in      layer.Inputs
 		encoder *RBM
-	}{{l.nodes.Conv1, b.nodes, nodes}, {l.edges.Conv1, b.edges, pairs}} {
+	}{{l.fields.Nodes.Conv1, b.nodes, nodes}, {l.fields.Edges.Conv1, b.edges, pairs}} {
 		if err := layer.l.Grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}

@@ -38,8 +38,11 @@ func (m *GRU) Init(s Shape) error { return initialise(m, s) }
 func (m *GRU) String() string { return m.settings().String() }
 
 func (m *GRU) lay(p *layer.Params, s Shape) body {
-	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.maps1, m.activation.kind(), false)}
-	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Channels(), m.Hidden)
+	tower := func(name string, in layer.Cells) *layer.Tower {
+		return layer.NewTower(p, name, in, m.maps1, m.activation.kind())
+	}
+	l := &gruLayers{fields: layer.NewReader(tower("conv1", s.nodes()), tower("edges", s.edges()), m.maps1, false)}
+	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Size()/s.W, m.Hidden)
 	return l
 }
 
@@ -50,7 +53,7 @@ type gruLayers struct {
 	fields *layer.Reader
 	gru    *layer.GRULayer
 
-	y, dx1 []float32
+	x, y, dx []float32 // input of gru, its last states, and the gradient of x
 }
 
 func (l *gruLayers) init(r random.Source) {
@@ -60,22 +63,21 @@ func (l *gruLayers) init(r random.Source) {
 
 func (l *gruLayers) width() int { return l.gru.Units }
 
-func (l *gruLayers) forward(b batch) ([]float32, error) {
-	if err := l.fields.Forward(b.nodes, b.edges, b.rows); err != nil {
+func (l *gruLayers) forward(b batch) (y []float32, err error) {
+	if l.x, err = l.fields.Forward(b.nodes, b.edges, b.rows); err != nil {
 		return nil, err
 	}
-	l.gru.Forward(l.fields.Output(b.rows), b.rows)
+	l.gru.Forward(l.x, b.rows)
 	u, n := l.gru.Units, l.gru.N
 	l.y = scratch.Resize(l.y, b.rows*u)
 	for i := range b.rows {
 		copy(l.y[i*u:i*u+u], l.gru.Output(i, n-1))
 	}
-	return l.y[:b.rows*u], nil
+	return l.y, nil
 }
 
-func (l *gruLayers) backward(dx []float32, b batch) {
-	size := b.rows * l.fields.Size()
-	l.dx1 = scratch.Resize(l.dx1, size)
-	l.gru.Backward(l.dx1, dx, l.fields.Output(b.rows), b.rows)
-	l.fields.Backward(l.dx1[:size], b.nodes, b.edges, b.rows)
+func (l *gruLayers) backward(dy []float32, b batch) {
+	l.dx = scratch.Resize(l.dx, b.rows*l.fields.Size())
+	l.gru.Backward(l.dx, dy, l.x, b.rows)
+	l.fields.Backward(l.dx, b.nodes, b.edges, b.rows)
 }

@@ -33,8 +33,11 @@ func (m *PSLR) String() string { return m.settings().String() }
 func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.
 	units := lossOf(s).units(s)
-	whole := func(c layer.Cells) layer.Cells { c.N, c.W, c.Fields = c.N*c.W, 1, c.W; return c }
-	return &pslrLayers{layer.NewReader(p, "nodes", whole(s.nodes()), whole(s.edges()), units, layer.Linear, true)}
+	whole := func(name string, in layer.Cells) *layer.Tower {
+		in.N, in.W, in.Fields = in.N*in.W, 1, in.W
+		return layer.NewTower(p, name, in, units, layer.Linear)
+	}
+	return &pslrLayers{layer.NewReader(whole("nodes", s.nodes()), whole("edges", s.edges()), units, true)}
 }
 
 // pslrLayers are the layers of a PSLR. Its features are the outputs.
@@ -45,10 +48,7 @@ func (l *pslrLayers) init(random.Source) {}
 func (l *pslrLayers) width() int { return l.fields.Size() }
 
 func (l *pslrLayers) forward(b batch) ([]float32, error) {
-	if err := l.fields.Forward(b.nodes, b.edges, b.rows); err != nil {
-		return nil, err
-	}
-	return l.fields.Output(b.rows), nil
+	return l.fields.Forward(b.nodes, b.edges, b.rows)
 }
 
 func (l *pslrLayers) backward(dx []float32, b batch) {

@@ -6,7 +6,7 @@
 //	Dense      (B, in) to (B, out)
 //	Merge      two inputs (B, maps) to (B, maps) or (B, 2·maps)
 //	Dropout    a mask that is a function of the seed, the step and the row
-//	Tower      FieldConv and Conv1D; Reader: FieldConv of nodes and of edges, merged
+//	Tower      FieldConv, in a CNN then Conv1D; Reader: towers of nodes and of edges, merged
 //
 // All values are row-major float32. A layer adds its weights to a [Params], which owns
 // the memory of all weights of a model and of their gradients; several layers may share

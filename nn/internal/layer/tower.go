@@ -5,14 +5,14 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Tower is the two convolutions of a CNN over the cells of the fields, which are their nodes or their pairs
-// of nodes:
+// Tower is the first layers over the cells of the fields, which are their nodes or their pairs of nodes: a
+// convolution of each field and, in a CNN, a second one over the fields:
 //
 //	cells (B, w, n, a) ─ conv1 (B, w, 16) ─ conv2 (B, w-9, 8)
 type Tower struct {
 	Conv1 *FieldConv
-	conv2 *conv1D
-	some  int // graphs that pass through both layers at a time
+	conv2 *conv1D // nil if the outputs are those of Conv1
+	some  int     // graphs that pass through both layers at a time
 
 	y1, y2 []float32 // activations of a batch
 	d1     []float32 // gradient of y1 of some graphs
@@ -22,31 +22,51 @@ type Tower struct {
 // combined to reach it.
 const fieldsAtOnce = 32
 
-// NewTower lays out convolutions of maps1 and maps2 channels. The second one spans size2 fields.
-func NewTower(p *Params, prefix string, in Cells, maps1, size2, maps2 int, act Activation) *Tower {
-	return &Tower{
-		Conv1: NewFieldConv(p, prefix+"conv1", in, maps1, act),
-		conv2: newConv1D(p, prefix+"conv2", in.W, maps1, min(size2, in.W), maps2, act),
-		some:  max(1, fieldsAtOnce/in.W),
+// NewTower lays out a convolution of that many channels, or returns nil for cells without channels.
+func NewTower(p *Params, name string, in Cells, maps int, act Activation) *Tower {
+	if len(in.Cats) == 0 && in.Attrs == 0 && in.Sparse == 0 {
+		return nil
+	}
+	return &Tower{Conv1: NewFieldConv(p, name, in, maps, act)}
+}
+
+// Over adds a convolution of maps channels over size fields, or all if they are fewer. It returns l, which may be nil.
+func (l *Tower) Over(p *Params, name string, size, maps int) *Tower {
+	if l != nil {
+		c := l.Conv1
+		l.conv2 = newConv1D(p, name, c.W, c.Maps, min(size, c.W), maps, c.act)
+		l.some = max(1, fieldsAtOnce/c.W)
+	}
+	return l
+}
+
+func (l *Tower) init(r random.Source) {
+	l.Conv1.Init(r)
+	if l.conv2 != nil {
+		l.conv2.init(r)
 	}
 }
 
-func (l *Tower) Init(r random.Source) {
-	l.Conv1.Init(r)
-	l.conv2.init(r)
+// Size returns the outputs of one graph.
+func (l *Tower) Size() int {
+	if l.conv2 == nil {
+		return l.Conv1.W * l.Conv1.Maps
+	}
+	return l.conv2.steps() * l.conv2.maps
 }
 
-// Size returns the outputs of one graph.
-func (l *Tower) Size() int { return l.conv2.steps() * l.conv2.maps }
-
-// Forward returns the outputs (rows, w-9, 8) of a batch. It computes some graphs at a time, so that the
-// output of the first convolution is in the cache when the second one reads it.
-func (l *Tower) Forward(in Inputs, rows int) ([]float32, error) {
+// forward returns the outputs (rows, Size) of a batch. It computes some graphs at a time, so that the output
+// of the first convolution is in the cache when the second one reads it.
+func (l *Tower) forward(in Inputs, rows int) ([]float32, error) {
 	if err := l.Conv1.Grow(in, rows); err != nil {
 		return nil, err
 	}
 	n, m := l.Conv1.W*l.Conv1.Maps, l.Size()
-	l.y1, l.y2 = scratch.Resize(l.y1, rows*n), scratch.Resize(l.y2, rows*m)
+	l.y1 = scratch.Resize(l.y1, rows*n)
+	if l.conv2 == nil {
+		return l.y1, l.Conv1.Forward(l.y1, in, 0, rows)
+	}
+	l.y2 = scratch.Resize(l.y2, rows*m)
 	for i := 0; i < rows; i += l.some {
 		graphs := min(l.some, rows-i)
 		y1 := l.y1[i*n : (i+graphs)*n]
@@ -55,13 +75,17 @@ func (l *Tower) Forward(in Inputs, rows int) ([]float32, error) {
 		}
 		l.conv2.forward(l.y2[i*m:], y1, graphs)
 	}
-	return l.y2[:rows*m], nil
+	return l.y2, nil
 }
 
-// Backward sets the gradients of the weights. dy is the gradient of the output of Forward, and is
-// overwritten. in and rows are those of Forward.
-func (l *Tower) Backward(dy []float32, in Inputs, rows int) {
+// backward sets the gradients of the weights. dy is the gradient of the output of forward, and is
+// overwritten. in and rows are those of forward.
+func (l *Tower) backward(dy []float32, in Inputs, rows int) {
 	l.Conv1.StartGrad()
+	if l.conv2 == nil {
+		l.Conv1.Backward(dy, l.y1, in, 0, rows)
+		return
+	}
 	l.conv2.startGrad()
 	n, m := l.Conv1.W*l.Conv1.Maps, l.Size()
 	l.d1 = scratch.Resize(l.d1, l.some*n)
