@@ -72,7 +72,8 @@
 //
 // # Left out
 //
-// Assembly stays if it is worth 15 % per 100 lines in the benchmarks that reach it. This was taken out, with the
+// Assembly stays if it is worth 15 % per 100 lines in the benchmarks that reach it. Lines are those of the generators that
+// wrote the assembly at the time. This was taken out, with the
 // time of a training step without it, or of the step of an encoder (minimum of processor time, in turn):
 //
 //	AVX-512                      1.07, 500 lines
