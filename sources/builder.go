@@ -29,7 +29,7 @@ type Builder struct {
 	// gigabytes. The default is 1 048 576.
 	MaxNodes int
 
-	nodes, below int // nodes made by Node; the largest node of an edge plus 1
+	nodes, below int // number of nodes made by Node; the largest node of an edge plus 1
 	cat          []int32
 	attr         []float32
 	a            rows.Arcs

@@ -92,7 +92,7 @@ func (r *csvReader) Notes() []string {
 	return []string{fmt.Sprintf("guessed: the first row of %s has the names of columns, which are numbers; it is no row", r.l.File)}
 }
 
-// header reads the column names, or uses given.
+// header sets the columns to given, or reads them from the first row. sniff chooses the separator by that row.
 func (r *csvReader) header(form *csvSplit, given []string, sniff bool) error {
 	if c := form.comma; c == '"' || c == '\r' || c == '\n' || c >= utf8.RuneSelf {
 		return fmt.Errorf("sources: CSV: Comma is %q, want one that separates values", c)

@@ -53,7 +53,7 @@ func refuseMETIS(file string) error {
 	return &FileError{File: file, Line: 0, Err: errors.New("a METIS graph has a line of neighbors for each node, want an edge on each line: write one, or rename an edge list that only has the name")}
 }
 
-// edgeListReader parses lines to numbers directly.
+// edgeListReader is the TableReader of an edge list. It parses the numbers of a line directly, without a splitter.
 type edgeListReader struct {
 	textTable
 	weights bool

@@ -23,8 +23,7 @@ const (
 	maxEdges  = math.MaxInt32 / 2
 )
 
-// errOddLine is returned for a line that edgeScan does not parse. The tables are then read again line by
-// line.
+// errOddLine is returned for a line that edgeScan does not parse. The tables are then read again line by line.
 var errOddLine error = &again{
 	errors.New("a line that is no edge between two numbers from 0 to 2 147 483 647"), func(known *shown) { known.odd = true },
 }
@@ -42,7 +41,7 @@ type edgeScan struct {
 	mu       sync.Mutex
 	comments int64
 	err      error
-	failed   atomic.Bool // parsers and reader stop
+	failed   atomic.Bool // set by the first error; parsers and reader then stop
 }
 
 // scan parses the text after the first batch, and appends the edges to b.
@@ -161,7 +160,8 @@ type edgeParser struct {
 	comments int64
 }
 
-// text parses whole lines.
+// text parses whole lines into p.list: with quick, and one by one where quick stops. A line that is no edge,
+// comment or blank is errOddLine.
 func (p *edgeParser) text(b []byte) error {
 	for i := 0; i < len(b); {
 		if i = p.quick(b, i); i == len(b) {

@@ -49,7 +49,7 @@ func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
 	return jsonOf(l)
 }
 
-// jsonOf reads the first rows. It closes l on an error.
+// jsonOf returns a reader of l that has found the columns in the first rows. It closes l on an error.
 func jsonOf(l *reading.Lines) (TableReader, error) {
 	r := &jsonReader{textTable: textTable{l: l}, place: map[string]int{}}
 	if err := r.header(); err != nil {
@@ -60,7 +60,7 @@ func jsonOf(l *reading.Lines) (TableReader, error) {
 	return r, nil
 }
 
-// objectsOf allows duplicate names, since object reports them with row and column.
+// objectsOf returns a parser of l. The parser allows duplicate names, since object reports them with row and column.
 func objectsOf(l *reading.Lines) *reading.JsonText {
 	return reading.NewJSON(l, maxRow, jsontext.AllowDuplicateNames(true))
 }

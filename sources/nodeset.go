@@ -17,7 +17,7 @@ import (
 // Subset is one of the sets that a split divides the nodes into.
 type Subset int8
 
-// The subsets, as split.txt calls them.
+// The subsets. A node of None is in none of the others.
 const (
 	None Subset = iota
 	Train

@@ -238,7 +238,7 @@ func Place(name string, folders ...string) string {
 	return name
 }
 
-// Descriptions of what a caller wants to read.
+// Descriptions in errors of what a caller wants to read.
 const (
 	graphs = "graphs"
 	tables = "tables"

@@ -40,7 +40,7 @@ type splitRow struct {
 	quoted   bool  // the row ended within quotes
 }
 
-// start starts a row at p.
+// start empties s for a row that begins at offset p.
 func (s *splitRow) start(p int) {
 	s.fields, s.dirty, s.begin, s.first, s.quoted = s.fields[:0], s.dirty[:0], p, s.line+1, false
 }

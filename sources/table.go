@@ -45,7 +45,7 @@ type TableColumn struct {
 // ColumnType is the type of the values of a column.
 type ColumnType int8
 
-// Types of columns.
+// The types that a table declares for its columns.
 const (
 	Untyped  ColumnType = iota // text whose type is inferred, as in CSV
 	Integer                    // int64
@@ -130,7 +130,7 @@ func (b *TableBatch) WithMissing(texts []string) *TableBatch {
 	return &c
 }
 
-// findColumn returns the index of a column.
+// findColumn returns the index of the only column of that name. No such column and several are errors.
 func findColumn(file string, columns []TableColumn, name string) (int, error) {
 	var names []string
 	for _, c := range columns {

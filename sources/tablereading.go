@@ -31,7 +31,7 @@ type shown struct {
 	odd     bool                 // an edge list has lines that edgeScan does not parse
 }
 
-// start initializes the reading.
+// start sets the context, the settings and the limit of memory in bytes, where 0 is 4 GiB.
 func (b *tableReading) start(ctx context.Context, memory int64, missing []string, before shown) {
 	most := cmp.Or(memory, 4<<30)
 	b.ctx, b.missing, b.before = ctx, missing, before

@@ -411,7 +411,7 @@ func (b *tableBuild) many() error {
 	return nil
 }
 
-// groups lists rows by graph.
+// groups lists rows by graph: the rows of graph g are rows[ends[g]:ends[g+1]], ascending.
 type groups struct{ ends, rows []int32 }
 
 func (g *groups) of(graph int32) []int32 { return g.rows[g.ends[graph]:g.ends[graph+1]] }
@@ -451,13 +451,13 @@ type manyGraphs struct {
 	*tableBuild
 	csr   rows.Csr
 	rank  []int32 // rank of each id
-	local []int32 // node+1 of each id in the current graph; 0 = absent
+	local []int32 // by id, within make: first row+1, or -1 for no row, then the node; 0 outside of make
 	ids   []int32 // id numbers of the nodes, in node order
-	of    []int32 // rows of the nodes
+	of    []int32 // row of each node in the table of nodes, or -1
 	ends  []graph.Edge
 }
 
-// make builds the graph of these edge rows and node rows.
+// make sets it to the graph of that number, from the rows of its edges and nodes.
 func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	b := m.tableBuild
 	m.ids = m.ids[:0]

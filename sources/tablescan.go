@@ -77,13 +77,13 @@ type tableField struct {
 	typed bool   // the table declares types
 	fixed bool   // the user declared the type, or the table declares strings
 	blind bool   // the first rows have no value to infer the type from
-	use   string // description for the report
+	use   string // what the column is used for, in the report
 	kind  fieldKind
 	keys  *keys // dictionary of a key column
 
 	channel string   // channel name
 	words   texts    // dictionary of words or classes
-	most    int      // bound of distinct words
+	most    int      // maximum number of distinct words
 	part    bool     // words name subsets
 	subsets []Subset // subset of each word of a part column
 	mayMiss bool     // missing keys are allowed, and are -1

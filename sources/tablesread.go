@@ -255,7 +255,8 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	return t.begin(s.Types)
 }
 
-// targets selects the columns of targets: of numbers, or else of classes. of names what they describe.
+// targets selects a column for each target: of numbers if numbers is set, else of classes. of is what a target describes,
+// for the report.
 func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of string) []*tableField {
 	fields := make([]*tableField, len(targets))
 	for i, target := range targets {
@@ -268,8 +269,7 @@ func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of str
 	return fields
 }
 
-// attributes selects the attribute columns beside named, reads the first rows, and adds the columns to
-// channels.
+// attributes selects the attribute columns beside named, reads the first rows, and adds the columns to channels.
 func (t *tableScan) attributes(to *tableChannels, named []*tableField, of, prefix string, attributes, ignore []string, types map[string]ColumnType) error {
 	if t.failed != nil {
 		return t.failed
@@ -527,7 +527,7 @@ func (t *tableScan) unforeseen() error {
 	return nil
 }
 
-// first returns the first occurrence of a key.
+// first returns the field and the row of the first occurrence of a key, or nil.
 func (k *keys) first(number int32) (*tableField, int) {
 	for row := 0; k.ends != nil && row < k.ends.Len(); row++ {
 		switch x := k.ends.At(row); number {

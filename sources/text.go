@@ -107,7 +107,7 @@ func (r *textReader) open() error {
 
 // textSplit splits lines of values.
 type textSplit struct {
-	l       *reading.Lines // for errors
+	l       *reading.Lines // makes the errors, with file and line
 	comma   byte           // separator; 0 = blanks
 	columns int            // number of columns; 0 = first line not read yet
 	line    []byte         // copy of the first line

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// builder builds the graphs of syntax trees.
+// builder converts the syntax trees of a DOT text to graphs.
 type builder struct {
 	l      *reading.Lines
 	pulse  reading.Pulse

@@ -127,7 +127,7 @@ func (s Source) Read(ctx context.Context) (graphs []Graph, err error) {
 	return graphs, nil
 }
 
-// parse returns the syntax tree of a text, which check passed.
+// parse returns the syntax tree of a text that check has accepted.
 func parse(l *reading.Lines, text []byte) (file *ast.File, err error) {
 	if err := l.Alive(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type Source struct {
 // Order is how a stream is brought into the order of time.
 type Order uint8
 
-// The orders.
+// The orders: what happens to a row that is earlier than a row before it.
 const (
 	Refuse Order = iota // a row that is late is an error
 	Sort                // all rows are read and sorted first; equal times stay in order
@@ -121,7 +121,7 @@ type Stream struct {
 	ctx     context.Context
 	table   sources.TableReader
 	rows    *walk.Rows
-	uses    []int // use of each column of rows
+	uses    []int // for each column of rows, its use: useSource to useAttribute
 	last    int64 // time of the last row
 	ids     names
 	classes names
@@ -133,7 +133,7 @@ type Stream struct {
 	spaced  []byte
 }
 
-// Uses of columns.
+// Uses of columns: the field of an event that a column sets.
 const (
 	useSource = iota
 	useTarget
@@ -165,7 +165,7 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 	return st, nil
 }
 
-// choose resolves the columns.
+// choose finds the columns, by Source.Columns or by usual names, and sets uses and rows.
 func (s *Stream) choose() (err error) {
 	all, c := s.table.Columns(), s.set.Columns
 	var columns []string
@@ -428,7 +428,7 @@ func (s *Stream) value(e *event.Event, use int, text []byte, ok bool) (err error
 
 func short(text []byte) string { return string(text[:min(len(text), 40)]) }
 
-// kinds maps the values of the column Kind.
+// kinds maps each text that the column Kind may have to a kind of event.
 var kinds = func() map[string]event.Kind {
 	m := map[string]event.Kind{
 		"+": event.AddEdge, "1": event.AddEdge, "+1": event.AddEdge, "add": event.AddEdge, "insert": event.AddEdge,

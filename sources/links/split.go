@@ -88,8 +88,8 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 	return t, h.folds(t, edges[n:], nil, folds, s.MaxEdges)
 }
 
-// folds adds parts of the edges to t, which are in random order: each hides its edges, maxEdges in all if that is not 0. A part of others
-// are unjoined pairs of the fold.
+// folds adds folds to t. Each hides a part of edges, which are in random order: about maxEdges in all if that is not 0. Unjoined pairs of
+// a fold are first those in a part of others.
 func (h *hiding) folds(t *Trial, edges, others []Pair, folds, maxEdges int) error {
 	for i := range folds {
 		hidden, left := part(edges, i, folds)
@@ -160,8 +160,8 @@ func (h *hiding) shuffle(edges []Pair) error {
 	return nil
 }
 
-// cut returns the fold of some hidden edges. The fold has as many unjoined pairs: first those of given, then
-// random ones. Its graph has the edges rest.
+// cut returns the fold that hides links. It has as many unjoined pairs as links: first those of given, then random
+// ones. Its graph has the edges rest.
 func (h *hiding) cut(links, rest, given []Pair) (f Fold, err error) {
 	if f.Graph, err = h.only(rest); err != nil {
 		return f, err

@@ -25,7 +25,7 @@ import (
 // Text is one graph in node-link JSON, split into its values: the body of a request, say.
 // [Parse] makes one.
 type Text struct {
-	class, nodeClass string // keys of the classes
+	class, nodeClass string // keys of the class of the graph and of the classes of nodes
 	more, ignore     []string
 	missing          reading.Missing
 
@@ -303,7 +303,7 @@ func (p *Text) keep(key int32, kind jsontext.Kind, text []byte) jsonMember {
 
 func (r *objects) clear() { r.members, r.ends, r.lines = r.members[:0], r.ends[:0], r.lines[:0] }
 
-// rows reads an array of objects.
+// rows appends the objects in the array of a key to to. what names an object in errors: node or link.
 func (p *Text) rows(in *reading.JsonText, to *objects, key, what string) error {
 	if err := in.Enter(key, '['); err != nil {
 		return err

@@ -15,7 +15,7 @@ type compact struct {
 	depth int
 }
 
-// Types of the compact protocol.
+// Type codes of fields and elements in the compact protocol.
 const (
 	typeTrue   = 1
 	typeFalse  = 2

@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/internal/unpack"
 )
 
-// Page types.
+// Types of pages, as numbered in parquet.thrift.
 const (
 	pageData       = 0
 	pageIndex      = 1
@@ -19,7 +19,7 @@ const (
 	pageData2      = 3
 )
 
-// page is a page header.
+// page has the fields of a page header, for all types of pages.
 type page struct {
 	kind               int
 	plain, packed      int  // decompressed and stored sizes

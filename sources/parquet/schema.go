@@ -47,7 +47,7 @@ type column struct {
 	depth  int      // nesting depth of lists
 	most   uint8    // definition level of a value
 	inside [2]uint8 // definition level of a list element, by depth
-	wide   bool     // values use all bits, unsigned
+	wide   bool     // the type is uint32 or uint64
 	nulls  bool     // null rows are allowed; only at depth 0
 
 	// The following are for Table only, since records of graphs have no such columns.

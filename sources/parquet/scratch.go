@@ -18,7 +18,7 @@ func room[T any](kept *[]T, n int) []T {
 	return (*kept)[:n]
 }
 
-// roomOf is room for a slice behind any.
+// roomOf is room for a slice that is stored in an interface value.
 func roomOf[T physical](kept *any, n int) []T {
 	v, _ := (*kept).([]T)
 	if cap(v) < n {

@@ -221,7 +221,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 // set converts the next n rows of a column. place is the index of the next value, which advances. With an
 // error it returns the row within the batch.
 func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, of column) (row int, err error) {
-	real := of.seconds > 0 || of.tens > 0 // integers stand for numbers
+	real := of.seconds > 0 || of.tens > 0 // dates, timestamps and decimals become floats
 	v.Missing = nil
 	if data.Nulls != nil {
 		v.Missing = data.Nulls[t.at:][:n]
@@ -312,7 +312,7 @@ func decimal(b []byte) float64 {
 	return f
 }
 
-// spread sets the integers or floats of n rows, with 0 for a missing one.
+// spread sets the next n rows of v to the values in from, as floats if real is set, else as integers. A missing one is 0.
 func spread[T int32 | int64 | uint32 | uint64 | float32 | float64](v *sources.TableValues, from []T, real bool, n int, place *int) {
 	v.Integers, v.Floats = v.Integers[:0], v.Floats[:0]
 	for i := range n {

@@ -110,7 +110,7 @@ func (p *Pulse) Beat(n int) error {
 
 // recordSize tracks the memory of the record under construction.
 type recordSize struct {
-	rows int64 // bytes of its graphs
+	rows int64 // bytes of the graphs in the record
 	room Room
 }
 

@@ -13,7 +13,7 @@ func Date(text string) (t time.Time, ok bool) {
 	return t, err == nil
 }
 
-// dateForm returns the layout for time.Parse.
+// dateForm returns the layout with which time.Parse reads a date, with or without time and zone.
 func dateForm(text string) string {
 	day := len(time.DateOnly)
 	if len(text) <= day {

@@ -41,7 +41,7 @@ func cut(text string, from, to int) string {
 	return strings.TrimSpace(text[min(from, len(text)):min(to, len(text))])
 }
 
-// number parses a numeric field. An empty field is 0.
+// number parses the columns from … to-1 as a number from least to most. An empty field is 0 if least permits it.
 func number(text string, from, to, least, most int, what string) (int, error) {
 	field := cut(text, from, to)
 	if field == "" && least <= 0 {

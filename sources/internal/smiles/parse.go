@@ -150,7 +150,7 @@ func (p *parser) token() error {
 	return nil
 }
 
-// organicAtom reads an atom of the organic subset.
+// organicAtom reads an atom of the organic subset, whose symbol needs no brackets. The hydrogens of the atom are implied.
 func (p *parser) organicAtom() error {
 	at, size := p.at, 1
 	switch c := p.text[at]; c {
