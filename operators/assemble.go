@@ -94,7 +94,7 @@ type assembler struct {
 	viewer
 	walk  field.Assembler
 	index indexer
-	rec   arrow.Record // current record
+	rec   arrow.Record // record of the current row, borrowed
 	roots record.ListView[int32]
 	hood  *record.Nested[int32]
 	dist  *record.Nested[uint8]
@@ -118,7 +118,7 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 	index, shared := a.index.of(&g, a.rec, a.sharedIndex(a.Direction, a.Bound), func(ix *field.Index, g *graph.Graph) {
 		if ix == &a.index.own {
 			ix.ResetForWalks(g, a.Direction)
-		} else { // Normalize may use the index too
+		} else { // a shared index serves Normalize too, which reads more than walks do
 			ix.Reset(g, a.Direction)
 		}
 		ix.SetBound(a.Bound)

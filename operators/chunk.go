@@ -118,7 +118,7 @@ func (c *chunker) run(roots *record.ListView[int32], row int) int {
 	return max(end, row+1)
 }
 
-// used returns the roots without the zero fields at the end.
+// used returns the roots without the -1 at the end, which stand for zero fields.
 func used(roots []int32) []int32 {
 	for len(roots) > 0 && roots[len(roots)-1] < 0 {
 		roots = roots[:len(roots)-1]
@@ -155,7 +155,7 @@ func fill[T record.Value](row, from []T, none T) {
 	}
 }
 
-// cut emits the rows of one graph.
+// cut emits one graph as rows of Size roots. A graph without roots is dropped.
 func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 	if len(roots) == 0 {
 		out.Drop(graph)

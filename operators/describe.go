@@ -91,7 +91,7 @@ type describer struct {
 	width  int // number of columns
 	shared *sharedGraphs
 
-	rec   arrow.Record // current record
+	rec   arrow.Record // record of the current row, borrowed
 	roots record.ListView[int32]
 	held  *sharedGraph // graph of the last row
 	out   *record.Fixed[float32]
@@ -177,7 +177,7 @@ type description struct {
 	l     record.Layout
 	g     *graph.Graph
 	hops  int
-	bound int       // see Describe
+	bound int       // bound on walks; see Describe.Bound
 	root  *int32    // the only node whose numbers are asked for, or nil
 	near  []bool    // by node: it is a neighbour of root
 	table []float32 // (rows, width)

@@ -131,13 +131,13 @@ func (v Evolve) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 type evolver struct {
 	Evolve
 	schema *arrow.Schema
-	norm   normalizer // makes the columns
+	norm   normalizer // writes the columns of the fields
 	fields *field.Kept
 	next   func() (arrow.Record, error, bool)
 	stop   func()
 
 	roots   []int32 // roots of the row under construction
-	members []int32 // (roots, K)
+	members []int32 // nodes of the fields of roots, (roots, K)
 	last    int64   // position of the last event
 	pos     int64   // position of the next row
 

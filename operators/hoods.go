@@ -20,7 +20,7 @@ type hoods struct {
 	hood  record.NestedView[int32]
 	dist  record.NestedView[uint8]
 
-	// Columns of the current row.
+	// Values of the current row. Neighbourhood i is nodes[hoodEnds[i]:hoodEnds[i+1]]; its distances are in dists likewise.
 	root     []int32
 	hoodEnds []int32
 	distEnds []int32

@@ -97,7 +97,7 @@ func (s Intervals) Words(row []float32, add func(column int, word uint64)) {
 // intervals is one worker of a running Intervals.
 type intervals struct {
 	Intervals
-	counted bool // the rows have words already
+	counted bool // the rows have columns of words, to which Intervals adds
 
 	bag     count.Bag
 	columns []float32

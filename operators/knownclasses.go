@@ -65,9 +65,9 @@ func (c KnownClasses) Open(in *arrow.Schema) (flow.Stage, error) {
 type classAdder struct {
 	KnownClasses
 	columns
-	k, d int // numbers of nodes of a field, and of channels with the new one
+	k, d int // number of nodes of a field, and of channels including the new one
 
-	members, cats []int32 // of the current record
+	members, cats []int32 // columns of the current record, borrowed
 	out           *record.Fixed[int32]
 }
 

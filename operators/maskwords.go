@@ -79,7 +79,7 @@ func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 	}), nil
 }
 
-// maskedWords is a column of discrete attributes, some of them words, that MaskWords rewrites.
+// maskedWords is a column of discrete attributes that MaskWords rewrites. At least one channel has words.
 type maskedWords struct {
 	name     string
 	channels []record.Channel

@@ -183,7 +183,7 @@ type normalizer struct {
 
 	norm   field.Normalizer
 	index  indexer
-	rec    arrow.Record // current record
+	rec    arrow.Record // record of the current row, borrowed
 	hoods  hoods
 	finder field.EdgeFinder
 	entry  []int32                // CSR positions of edges, (k, k); (w, k, k) of the current row if two columns need them
@@ -193,9 +193,9 @@ type normalizer struct {
 	hops   []uint8                // distances of the members from the root, (w, k); nil if no column needs them
 	used   int                    // number of fields of the current row without the zero fields at its end
 	labels labels
-	noted  bool // each count has been noted once
+	noted  bool // each count has been reported once, also if 0
 
-	appends  []func(g *graph.Graph, row int) // of the columns that fields does not write
+	appends  []func(g *graph.Graph, row int) // append a row to each column that fields does not write
 	members  *record.Fixed[int32]
 	adjacent *record.Fixed[float32] // (w, k, k); nil if edges have attributes
 }
@@ -254,7 +254,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 	if !z.Global {
 		z.now.index, z.now.direction, z.now.bound = shared, z.Direction, z.Bound
 	}
-	var global []float64 // labels of the whole graph
+	var global []float64 // labels of the whole graph; nil unless Global
 	if z.Global {
 		var err error
 		if global, err = z.globalLabels(ctx, &g, shared); err != nil {
@@ -308,7 +308,7 @@ func (z *normalizer) fields(ctx context.Context, index *field.Index, global []fl
 		} else {
 			hood, dist = z.hoods.at(i)
 		}
-		if len(hood) == 0 { // a zero field
+		if len(hood) == 0 { // a neighbourhood without nodes makes a zero field
 			for j := range m {
 				m[j] = -1
 			}

@@ -91,8 +91,8 @@ type rootSplitter struct {
 	schema       *arrow.Schema
 	whole, parts *arrow.Schema // columns that a row has for all its roots, and those that are split
 
-	rows, roots []record.Ref // of each kept root: its row, and its place among the roots of all rows
-	class       []int32      // with classes: of each kept root
+	rows, roots []record.Ref // by kept root: its row, and its index among the roots of all rows
+	class       []int32      // by kept root: its class; empty without classes
 }
 
 func (s *rootSplitter) Schema() *arrow.Schema { return s.schema }

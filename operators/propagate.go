@@ -88,7 +88,7 @@ type propagator struct {
 	width int // number of output channels
 }
 
-// alone is the largest size of a tensor that one goroutine computes.
+// alone is the largest number of values that one goroutine computes; larger results are divided among goroutines.
 const alone = 1 << 20
 
 func (s *propagator) Row(ctx context.Context, row int) error {

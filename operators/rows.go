@@ -122,7 +122,7 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	if err := s.b.Begin(rec); err != nil {
 		var bad *record.RowError
-		if errors.As(err, &bad) { // flow adds the graph to the error
+		if errors.As(err, &bad) { // package flow adds the position of the graph to the error
 			out.Row(bad.Row)
 			return bad.Err
 		}
@@ -202,8 +202,8 @@ type recordView struct {
 
 // viewPasser is a rowBuilder that passes its view on, unless it changes the columns of graphs.
 type viewPasser interface {
-	receive(v *recordView) // called before Begin with the view of the stage before, or nil
-	pass() *recordView     // called after the rows of a record
+	receive(v *recordView) // takes the view of the stage before, or nil; called before Begin
+	pass() *recordView     // returns the view for the next stage; called after the rows of a record
 }
 
 // viewer is the part of a rowBuilder that has the checked view of the graphs of the current record.

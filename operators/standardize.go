@@ -114,7 +114,7 @@ func (s Standardize) ofGraphs(in *arrow.Schema) (flow.Stage, error) {
 	}), nil
 }
 
-// withMissing returns channels followed by an indicator channel for each of missing.
+// withMissing returns channels followed by an indicator channel for each channel with an index in missing.
 func withMissing(channels []record.Channel, missing []int) []record.Channel {
 	all := slices.Clone(channels)
 	for _, j := range missing {
@@ -197,7 +197,7 @@ func mark(in, out []float32, missing []int) {
 // deviation 1.
 func StandardizeOf(recs ...arrow.Record) (s Standardize, err error) {
 	var n, sum, square []float64
-	for pass := range 2 { // the second pass sums deviations, which keeps digits
+	for pass := range 2 { // the first pass sums values, the second squared deviations, which loses fewer digits than a sum of squares
 		for _, rec := range recs {
 			if !rec.Schema().HasField(record.Nodes) {
 				continue
@@ -302,7 +302,7 @@ func (t *scaledTensor) begin(rec arrow.Record) (err error) {
 	return err
 }
 
-// row calls do with the channels of each cell of a row.
+// row calls do with the channels of each cell of a row, in for input and out for output.
 func (t *scaledTensor) row(row int, do func(cell int, in, out []float32)) {
 	if t.name == "" {
 		return

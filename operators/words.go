@@ -66,7 +66,7 @@ type mappedWords struct {
 	table  [][]int32 // by channel: the index in the layout of each incoming index; nil if they are equal
 	unseen []int32   // by channel: the index of unseen words; -1 without words
 	words  bool      // some channel has words
-	moved  bool      // some table is not nil
+	moved  bool      // some table is not nil, so values change
 	masked bool
 
 	out *record.Lists[int32]

@@ -82,10 +82,10 @@ type aroundCounter struct {
 	place []int32  // with Ways, by node: its index in around
 	rim   int      // with Ways: number of nodes up to distance 1
 
-	word aroundWord // borrowed by show
+	word aroundWord // argument of show, overwritten by the next word
 }
 
-// standing is the position of a node relative to the root: its distance, and a set of ways or 0.
+// standing is the position of a node relative to the root: its distance, and its set of ways, 0 without Ways.
 type standing struct {
 	ring int
 	ways uint64
@@ -157,13 +157,13 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, show func(id Hash, w *a
 type aroundWord struct {
 	node      int32
 	at        standing
-	kind      Hash    // one of the kinds of words
-	channel   int     // of an attribute
+	kind      Hash    // start of the hash, such as kindAroundCat
+	channel   int     // channel of the attribute
 	value     int32   // of a discrete or sparse attribute, or the binary digits of a degree
 	low, high float64 // interval of a number
 	entry     int     // CSR entry of the edge, or -1
-	class     int     // of a word of Beliefs: channel of the class, -1 in other words
-	about     float64 // of a word of Beliefs: expected number of neighbours of the class
+	class     int     // channel of the class in a word of Beliefs, else -1
+	about     float64 // in a word of Beliefs: expected number of neighbours of the class
 }
 
 // words calls show with the words of the attributes of node v, which stands at a position, and of its edges.

@@ -52,17 +52,17 @@ func (a *attributes) Count(in Input, bag *Bag) error {
 	return a.words(in, func(id Hash, _ *attributeWord) { bag.Add(uint64(id), 1) })
 }
 
-// attributeWord is what a word of Attributes says: a number of a channel, the interval of a value, of a node with its label, or
-// of the two ends of an edge.
+// attributeWord is what a word of Attributes says: a statistic of a channel, the interval of a value alone or with the label of
+// its node, or the intervals of the two ends of an edge.
 type attributeWord struct {
 	channel  int
 	edges    bool   // the channel is one of edges
-	number   string // name of the number, or ""
-	tile     tile   // of the number
+	number   string // name of a statistic, "" for an interval
+	tile     tile   // interval of the statistic
 	width    float64
-	entry    int   // node or CSR entry of the value; -1 for a number
-	labelled bool  // with the label of the node
-	beside   int32 // other end of an edge, or -1
+	entry    int   // node or CSR entry of the value; -1 for a statistic
+	labelled bool  // the word has the label of the node too
+	beside   int32 // node at the other end of an edge; -1 in words of one value
 }
 
 // words calls show with each word of a graph.
@@ -161,7 +161,7 @@ func (a *attributes) moments() (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// widest returns the exponent of the width of the widest interval.
+// widest returns the exponent of the width of the widest interval, a power of two above the deviation. It is 0 without finite values.
 func (a *attributes) widest(deviation float64) int {
 	if len(a.sorted) == 0 {
 		return 0
@@ -184,7 +184,7 @@ func interval(x, width float64) uint64 {
 	return uint64(int64(math.Floor(x / width)))
 }
 
-// nodes calls show with the intervals of the nodes together with their labels, and those of the two ends of edges.
+// nodes calls show with a word for each node that has a label, of its interval and label, and for each edge, of the intervals of its ends.
 func (a *attributes) nodes(h Hash, w *attributeWord, g *graph.Graph, show func(id Hash, w *attributeWord)) {
 	for v := range int32(g.N()) {
 		own := interval(a.x[v], w.width)

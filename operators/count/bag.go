@@ -45,7 +45,7 @@ func (b *Bag) Add(id uint64, n float64) {
 	}
 }
 
-// place hashes an id, since ids of other counters may not be hashes.
+// place hashes an id, since a counter outside this package may use ids that are no hashes.
 func place(id uint64) uint64 { return id * 0x9e3779b97f4a7c15 >> 24 }
 
 // rebuild makes a table for at least twice as many entries.

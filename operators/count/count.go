@@ -25,7 +25,7 @@ type Worker interface {
 	// Count adds the substructures of a graph to the bag, which other counters share. The graph may
 	// be empty and is only read.
 	Count(in Input, bag *Bag) error
-	// String is that of the Counter.
+	// String returns the text of the Counter that the worker belongs to.
 	fmt.Stringer
 }
 

@@ -113,7 +113,7 @@ func (f *fieldCounter) Count(in Input, bag *Bag) error {
 	return nil
 }
 
-// root counts the fields around root i of g.
+// root counts the field of each size K around root, which is root i of g.
 func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Bag) error {
 	if i%16 == 0 && in.Err() != nil {
 		return in.Err()

@@ -12,7 +12,7 @@ import (
 // edge, and a number of a channel the whole graph.
 func (a *attributes) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	g := in.Graph
-	var ends []graph.Edge // by CSR entry
+	var ends []graph.Edge // edge of each CSR entry
 	if g.EdgeAttrs > 0 {
 		for v := range int32(g.N()) {
 			for _, u := range g.Adj(v) {

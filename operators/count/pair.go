@@ -42,7 +42,7 @@ type pairCounter struct {
 	seen    []bool
 }
 
-// Kinds of words.
+// The hash of a word begins with its kind.
 var (
 	kindNumber     = Kind("pair number")
 	kindDistance   = Kind("pair distance")
@@ -61,9 +61,9 @@ func (s *pairCounter) Count(in Input, bag *Bag) error {
 
 // pairWord is what a word of Pair says.
 type pairWord struct {
-	kind          Hash   // one of the kinds of words
-	of            int    // number of a score, hops, sparse attribute, or node
-	tile          tile   // of a score
+	kind          Hash   // start of the hash, such as kindNumber
+	of            int    // by kind: number of a score, distance, number of an attribute, or node
+	tile          tile   // interval of a score
 	where, digits uint64 // distances of a node from the ends, and binary digits of its degree
 }
 

@@ -38,7 +38,7 @@ func (p Paths) Prepare() (Worker, error) {
 
 type pathCounter struct {
 	Paths
-	most    int // largest number of sources
+	most    int // number of sources; a larger graph is sampled
 	labels  labeler
 	kinds   kinds
 	counts  []float64 // by kind: number of nodes of a level
@@ -57,7 +57,7 @@ func (p *pathCounter) Count(in Input, bag *Bag) error {
 	})
 }
 
-// contextSources and contextWords bound the contexts of one graph.
+// contextSources bounds the contexts of one graph, contextWords the ids of a context.
 const (
 	contextSources = 64
 	contextWords   = 256

@@ -79,7 +79,7 @@ func (p profile) words() [5]Hash {
 	return [...]Hash{h.Add(1).Add(p.least), h.Add(2).Add(p.most), h.Add(3).Add(p.mean), h.Add(4).Add(p.deviation), h.Add(5).Add(p.least).Add(p.most)}
 }
 
-// text returns word i as text.
+// text returns the text of word i of words.
 func (p profile) text(i int) string {
 	text := "profile: degree " + doublingText(p.degree) + ", neighbours' "
 	switch i {

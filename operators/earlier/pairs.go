@@ -62,7 +62,7 @@ func (p *pairs) add(a, b, row int32) *entry {
 	return &p.is[i]
 }
 
-// find returns the record of one or two key values, or -1.
+// find returns the number of the record of one value, or of two in a history of two keys, or -1. keys has the row's values.
 func (t *table) find(keys []int32, of [2]int) int32 {
 	a := keys[of[0]]
 	if t.pairs != nil {
@@ -74,7 +74,7 @@ func (t *table) find(keys []int32, of [2]int) int32 {
 	return t.slot[a] - 1
 }
 
-// add returns the record of a value, which it creates if there is none.
+// add returns the number of the record of value a. A new value gets the next number.
 func (t *table) add(a int32) int32 {
 	for int(a) >= len(t.slot) {
 		t.slot = append(t.slot, 0)

@@ -520,5 +520,5 @@ func (s *State) apply(rec []float64, r int32, what int) {
 }
 
 // packed is the base of the number that holds the last known classes plus one, the latest in the
-// lowest digit.
+// lowest digit. mostPacked, its power of recentClasses, drops older classes.
 const packed, mostPacked = maxClasses + 1, (maxClasses + 1) * (maxClasses + 1) * (maxClasses + 1) * (maxClasses + 1) * (maxClasses + 1)

@@ -19,7 +19,7 @@ type Assembler struct {
 
 	hood  []int32
 	dist  []uint8
-	nodes [maxWords]int32 // result of words
+	nodes [maxWords]int32 // nodes that words returns
 	dists [maxWords]uint8
 	bits  []uint64 // all zero between two calls of sort, as is used
 	used  []uint64

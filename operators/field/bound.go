@@ -57,14 +57,14 @@ func (ix *Index) SetBound(most int) {
 	ix.placeRows()
 	ix.fillRows()
 	if len(b.keys) > 1<<16 {
-		b.ranker = ranker{} // it would stay as large as the graph; collections of small graphs reuse it
+		b.ranker = ranker{} // frees the memory of a large graph; small graphs reuse theirs
 	}
 }
 
 // maxBound caps a bound, so that arithmetic on it cannot overflow.
 const maxBound = 1 << 30
 
-// cursor is a position in rows. The lowest 31 bits count the entries that still fit into the row.
+// cursor is a position in rows: an index above the lowest 31 bits, which count the entries that still fit into the row.
 type cursor uint64
 
 func cursorAt(word, size int) cursor { return cursor(word)<<31 | cursor(size) }

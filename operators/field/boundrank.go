@@ -14,12 +14,12 @@ import (
 // ranker is scratch memory of SetBound.
 type ranker struct {
 	hashes [3][]uint64
-	around []uint64 // hashes with attributes
+	around []uint64 // hashes of structure and attributes around each node; empty without attributes
 	keys   []rankKey
-	next   []cursor // by node; see fillRows
+	next   []cursor // by node: position of the next entry of its row
 }
 
-// rankKey is the part of a rank before the attributes.
+// rankKey orders nodes by degree and structure, before attributes are compared.
 type rankKey struct {
 	hash   uint64
 	degree uint32

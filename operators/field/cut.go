@@ -133,7 +133,7 @@ func (c *cut) readBefore(dist []uint8) {
 		c.levels[len(c.levels)-1] |= 1 << i
 	}
 	c.codes, c.first = 1, len(c.levels)-1
-	// There is an entry for each place; that of nodes outside is 0.
+	// There is an entry for each place. Place 0 is that of all nodes outside the neighbourhood.
 	c.around[0] = scratch.Resize(c.around[0], len(c.nodes)+1)
 	clear(c.around[0])
 	if c.ix.g.Directed {

@@ -18,7 +18,7 @@ func (c *cut) listAside() bool {
 	for _, j := range c.tied {
 		all += c.ix.adj.degree(c.nodes[c.base+int(j)])
 	}
-	// The lists of a dense last level must not grow in steps.
+	// Memory is allocated once, since the lists of a dense last level would be copied at each growth.
 	c.lists, c.from = slices.Grow(c.lists[:0], min(all, c.steps, m*len(c.tied))), scratch.Resize(c.from, m)
 	for j := range c.from {
 		c.from[j] = -1

@@ -88,8 +88,8 @@ func (ix *Index) ResetForWalks(g *graph.Graph, dir Direction) {
 	}
 }
 
-// setRows sets rows, or nil if a neighbour is not a node of the graph; the walk by lists then
-// panics with its index.
+// setRows sets rows. They are nil if a neighbour is not a node of the graph; the walk by lists then
+// panics with the number of that neighbour.
 func (ix *Index) setRows() {
 	n := ix.g.N()
 	ix.rows = ix.words[:n]

@@ -52,7 +52,7 @@ type Kept struct {
 	norm    *Normalizer
 	walk    Assembler
 	d       *dynamicIndex
-	members []int32 // (n, K)
+	members []int32 // nodes of the field of each root, (n, K)
 	reach   []uint8 // by root: distance of the last level of its walk; endless if the field is stale or the walk took all nodes it reaches
 	flags   []uint8 // by root, see isStale
 	stale   []int32
@@ -79,7 +79,7 @@ const bulkSteps = 1024
 
 const endless = math.MaxUint8
 
-// Flags of roots.
+// Flags of a root are bits of Kept.flags.
 const (
 	isStale   = 1 << iota // the root is in stale
 	isAltered             // attributes of members, or edges among them, have changed

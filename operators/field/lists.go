@@ -174,8 +174,8 @@ type leaves struct {
 	p      *problem
 	k      int
 	chosen []int32 // best selection, ascending
-	keep   []int32 // another selection, ascending
-	known  bool    // best is valid
+	keep   []int32 // selection that Compare compares with chosen, ascending
+	known  bool    // best has the content of the field of chosen
 	best   []int32
 	other  []int32
 	part   problem

@@ -12,7 +12,7 @@ import (
 // memo stores the orders of problems in a Cache, and decides when a lookup does not pay. Both
 // engines use it.
 type memo struct {
-	windows [2][7]window // by whole or part, and by the bit length of the number of nodes
+	windows [2][7]window // 0 for whole problems, 1 for parts; then by the bit length of the number of nodes
 	value   []uint64
 	packed  []uint64
 }

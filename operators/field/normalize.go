@@ -47,7 +47,7 @@ type Normalizer struct {
 	words   words
 	lists   lists
 	memo    memo
-	made    *problem // problem of the last field, whose nodes order numbers
+	made    *problem // problem of the last field; order has indices of its nodes
 	order   []int32
 }
 
@@ -305,7 +305,7 @@ func (z *Normalizer) Adjacency(out []float32) bool {
 	return true
 }
 
-// place stores the place of each member in the field, and returns the set of the members.
+// place stores for each member, a node of z.made, its index in the field. It returns the set of the members.
 func (z *Normalizer) place(place *[maxWords]uint8) (members uint64) {
 	for i, v := range z.order {
 		place[v&63] = uint8(i)

@@ -22,7 +22,7 @@ const maxWords = 64
 type problem struct {
 	g     *graph.Graph
 	nodes []int32 // nodes of g, borrowed or in own
-	dist  []uint8 // lists only
+	dist  []uint8 // distance of each node from the root; only of a problem on lists
 	// nodeAttrs and edgeAttrs report whether attributes of nodes and edges take part in the order.
 	nodeAttrs, edgeAttrs bool
 
@@ -37,17 +37,17 @@ type problem struct {
 	rank  []uint32 // type of each arc; see arcTypes
 	lists arcRows
 
-	typed bool    // node is valid
-	node  []int32 // type of each node
+	typed bool    // node has been computed
+	node  []int32 // type of each node; see nodeTypes
 
-	key  []uint64 // key of the memo
+	key  []uint64 // content of the problem, by which memo finds its order
 	hash uint64   // hash of key; 0 if the problem is not stored
 
 	own        []int32
 	keep       []int32 // nodes of z.part in numbers of the whole problem
 	rowMemory  [maxWords]uint64
 	typeMemory *canon.Types
-	order      []int32 // scratch
+	order      []int32 // result of sorted
 }
 
 // begin resets p to a problem of nodes of g without edges.

@@ -52,7 +52,7 @@ type brandes struct {
 	terms       []float64
 }
 
-// States of a node in a search.
+// state has one of these values for each node.
 const (
 	unseen = iota
 	ahead  // in the next level
@@ -106,7 +106,7 @@ func (b *brandes) source(s int32, times uint64) []int32 {
 	return order[1:]
 }
 
-// stops calls stop before every 2¹⁶-th node.
+// stops calls stop if node i is a 2¹⁶-th one, and reports whether stop has ended the search.
 func (b *brandes) stops(i int) bool {
 	if i&0xffff == 0xffff && b.stop() {
 		b.ended = true

@@ -27,7 +27,7 @@ func (closeness) Label(in Input, labels []float64) error {
 			reached += count
 			total += d * count
 		}
-		reached-- // without v itself
+		reached-- // v is at distance 0 from itself
 		labels[v] = 0
 		if reached > 0 {
 			labels[v] = float64(reached) / float64(len(labels)-1) * float64(reached) / float64(total)

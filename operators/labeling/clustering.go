@@ -24,7 +24,7 @@ func (clustering) Label(in Input, labels []float64) error {
 		for _, u := range row {
 			mark[u] = int32(v) + 1
 		}
-		joined := 0 // counts each joined pair twice
+		joined := 0 // number of arcs between neighbours of v: two for each joined pair
 		for _, u := range row {
 			for _, w := range nbr[off[u]:off[u+1]] {
 				if mark[w] == int32(v)+1 {

@@ -56,10 +56,10 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 	return errNotConverged
 }
 
-// one represents the label 1.
+// one represents the label 1 in fixed-point numbers, whose sums do not depend on the order.
 const one = 1 << 60
 
-// ranking is the state of the iteration.
+// ranking is the state of the iteration of PageRank. Ranks are multiples of 1/one.
 type ranking struct {
 	Input
 	damping float64

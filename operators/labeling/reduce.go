@@ -22,9 +22,9 @@ import (
 type reduction struct {
 	blocks
 	copies
-	paths   // graph of the classes
+	paths   // graph with a node for each class
 	nodes   int
-	firsts  []int32  // by class: its first copy
+	firsts  []int32  // by class: the first of its copies
 	class   []int32  // by copy: its class; -1 if the block is a single edge
 	sources []uint64 // by class: its weight
 	squares []uint64 // by class: sum of the squared weights of its copies

@@ -181,7 +181,7 @@ type Cutter struct {
 	Settings
 
 	rows Rows
-	star *New // nil for a row of the graph
+	star *New // row that CutNew cuts; nil for a row of the graph
 
 	root int32   // number of the row; the largest int32 for a row that is not in the graph
 	time float64 // time of the row
@@ -192,15 +192,15 @@ type Cutter struct {
 
 	nodes []int32 // numbers in the whole graph; ^i is node i of the star
 	isRow []bool  // by index in nodes
-	links []link  // edges of a row, scratch
-	ends  []ends  // rows behind the keys of a ring, scratch
+	links []link  // result of linksOf
+	ends  []ends  // rows behind each key of a ring; scratch of rowsBehind
 	near  []int32 // last row before the row at each of its keys, nodes 1, 2, …, or -1
 	table []slot  // hash table of the indices in nodes
 	epoch uint32
 
 	pairs []pair
 	next  []int32
-	named []string // Classes that rank belongs to
+	named []string // copy of the Classes for which rank was computed
 	rank  []int32  // rank of each class among the sorted names
 	made  graph.Graph
 	whole []int32
@@ -208,7 +208,7 @@ type Cutter struct {
 
 // link is an edge from a row to a key.
 type link struct {
-	key   int32 // a number as in nodes
+	key   int32 // number of the key, of the kind in nodes
 	entry int32 // CSR position of the edge in the graph of the row
 	cat   int32 // first discrete attribute of the edge
 }
@@ -216,7 +216,7 @@ type link struct {
 // ends has the rows behind a key that are not taken yet, on both sides of the row.
 type ends struct{ before, after []int32 }
 
-// Values of the channel Turn.
+// turn returns one of these values of the channel Turn.
 const (
 	earlierRow = iota
 	laterRow
@@ -306,7 +306,7 @@ func (c *Cutter) begin(rows *Rows) error {
 	return nil
 }
 
-// n returns the number of nodes of a tail; that of nil is 0.
+// n returns the number of nodes of a tail, 0 for nil.
 func (t *Tail) n() int {
 	if t == nil {
 		return 0
@@ -314,7 +314,7 @@ func (t *Tail) n() int {
 	return t.Graph.N()
 }
 
-// cut returns the past of the row root, and its nodes.
+// cut returns the past of the row root, and the numbers of its nodes in the whole graph. ^0 is the new row of CutNew.
 func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
 	c.knownTo, c.knownAt = math.MaxInt32, c.time
 	cuts := c.rows.Cuts
@@ -394,7 +394,7 @@ func (c *Cutter) linksOf(row int32) []link {
 		case row < 0:
 			key = c.star.Nodes[key]
 		case int(key) < c.rows.N:
-			continue // not a key
+			continue // edges to rows do not count
 		}
 		if in.EdgeCats > 0 {
 			cat = in.EdgeCat[int(e)*in.EdgeCats]
@@ -414,7 +414,7 @@ func (c *Cutter) precedes(row int32, a, b *link) bool {
 	return cmp.Or(slices.Compare(cats(a), cats(b)), slices.Compare(c.cats(a.key), c.cats(b.key)), cmp.Compare(a.key, b.key)) < 0
 }
 
-// at returns the graph with the attributes of a node, and its number there.
+// at returns the graph that has a node, the star if node is negative, and its number in that graph.
 func (c *Cutter) at(node int32) (in *graph.Graph, v int) {
 	if node < 0 {
 		return c.star.Graph, int(^node)
@@ -473,7 +473,7 @@ func (c *Cutter) rowsBehind(begin, end, most int) {
 	}
 }
 
-// slot is an entry of the hash table.
+// slot is an entry of Cutter.table. It is free unless its epoch is that of the current cut.
 type slot struct {
 	node, at int32
 	epoch    uint32
@@ -489,7 +489,7 @@ func (c *Cutter) find(node int32) *slot {
 	}
 }
 
-// add appends node to nodes unless nodes has it. row says that it is a row, not a key.
+// add appends node to nodes unless nodes has it. row is true for a row and false for a key.
 func (c *Cutter) add(node int32, row bool) {
 	if s := c.find(node); s.epoch != c.epoch {
 		*s = slot{node, int32(len(c.nodes)), c.epoch}
@@ -602,7 +602,7 @@ func (c *Cutter) attributes() {
 	}
 }
 
-// knows reports whether the class of another row is known at the time of the row.
+// knows reports whether the class of row is known at the time of the root.
 func (c *Cutter) knows(row int32) bool {
 	return c.Future || row < c.knownTo && (c.Delay == 0 || c.rows.TimeOf(row)+c.Delay < c.knownAt)
 }

@@ -6,9 +6,9 @@ package note
 // Notes of operators.Normalize; field.Stats documents them.
 const (
 	Fields        = "fields"
-	CropFallback  = "crop fallbacks"  // field.Stats.CropFallback
-	CanonFallback = "canon fallbacks" // field.Stats.Partial
-	Refined       = "canon refined"   // field.Stats.Refined
+	CropFallback  = "crop fallbacks"  // cuts decided by node numbers; see field.Stats
+	CanonFallback = "canon fallbacks" // orders decided by node numbers; see field.Stats
+	Refined       = "canon refined"   // orders by package canon's fallback search; see field.Stats
 	Searches      = "searches"        // ties at the cut to k nodes that needed a search
 	Canon         = "canon"           // canonical orders
 	CacheLookups  = "cache lookups"

@@ -73,7 +73,7 @@ func (r *Refiner) growTree(g Rows) bool {
 		}
 		ok := true
 		for _, y := range r.hit {
-			d := r.touched[y] // neighbours in y of each node in x
+			d := r.touched[y] // number of neighbours in y of each node in x
 			r.touched[y] = 0
 			if !ok {
 				continue
@@ -92,7 +92,7 @@ func (r *Refiner) growTree(g Rows) bool {
 			if d == other {
 				continue
 			}
-			back := size * d / other // neighbours in x of each node in y
+			back := size * d / other // number of neighbours in x of each node in y
 			if d != 1 && back != 1 && d != other-1 && back != size-1 {
 				ok = false
 				continue

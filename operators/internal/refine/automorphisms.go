@@ -6,7 +6,7 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// keepMaps bounds the automorphisms that Automorphisms keeps.
+// keepMaps is the largest number of automorphisms that Automorphisms stores.
 const keepMaps = 64
 
 // Automorphisms has the automorphisms that a search has found at equal leaves. For each depth of the search tree it has the orbits of the

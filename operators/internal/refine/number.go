@@ -71,10 +71,10 @@ func (r *Refiner) Number(g Rows, rounds, cut int) {
 	}
 }
 
-// Rules by which splitCell orders fragments.
+// splitCell orders fragments by one of these rules.
 const (
-	moreFirst  = iota // descending counts
-	fewerFirst        // ascending counts
+	moreFirst  = iota // fragments of higher counts first
+	fewerFirst        // fragments of lower counts first
 	firstRound        // order of Number's first round, in which lists end
 )
 

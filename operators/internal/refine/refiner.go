@@ -28,7 +28,7 @@ type Refiner struct {
 	keys    []uint64 // scratch of sortByCount
 	bounds  []int32  // boundaries of the fragments of a cell
 
-	// State of Number.
+	// The fields up to rest serve Number alone.
 	rule   int
 	noting int32   // number of the round, from 1; 0 outside Number
 	stamp  []int32 // by name: last round that stored the cell in origin

@@ -109,7 +109,7 @@ func (s *Search) descend(depth, cursor int) int {
 	}
 }
 
-// target returns the position of the next cell to individualise in.
+// target returns the position of the cell in which the search branches next. ok is false at a leaf.
 func (s *Search) target(cursor *int) (at int, ok bool) {
 	r := s.r
 	if s.Cut > 0 {

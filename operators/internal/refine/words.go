@@ -276,7 +276,7 @@ func (w *Words) SplitLeast(least func(nodes uint64) uint64) {
 	}
 }
 
-// divide replaces a cell by two.
+// divide replaces the cell at begin by the cells in and out, in this order.
 func (w *Words) divide(begin int, in, out uint64) {
 	w.set(begin, in)
 	w.set(begin+bits.OnesCount64(in), out)

@@ -126,7 +126,7 @@ func Changed(base, v any) []Field {
 }
 
 // Copied is a copy of a base whose fields can be set.
-type Copied[T any] struct{ at reflect.Value } // a pointer to the struct
+type Copied[T any] struct{ at reflect.Value } // pointer to the copied struct
 
 // Copy returns a shallow copy of base. Setting a field replaces what base refers to and does not
 // change it.
