@@ -146,6 +146,9 @@ func postingsOf(c *nn.Counts) []*posting {
 }
 
 // compare adds the similarities of a row to all rows to out. values are its counts, and with the postings of their ids.
+// The inner loops take 1.4 times as long where the compiler inlines compare into the function of GramOf.
+//
+//go:noinline
 func compare(values []float64, with []*posting, least bool, out []float64) {
 	for j, x := range values {
 		rows, others := with[j].rows, with[j].values
