@@ -40,11 +40,11 @@ type (
 
 // adapter is a source, a flow or a sink of go-streams. A source has no in, and a sink has no out.
 type adapter struct {
-	in    chan any // or nil
-	out   chan any // or nil
-	start func()   // starts a source, once
+	in    chan any // nil for a source
+	out   chan any // nil for a sink
+	start func()   // starts the pipeline of a source, once
 	done  chan struct{}
-	err   error // valid after done
+	err   error // error of the pipeline; set before done is closed
 }
 
 // AsSource returns src as a go-streams source. It opens src when the first stage is connected, and
@@ -166,7 +166,7 @@ func (a *adapter) leave(ctx context.Context) {
 type inlet struct {
 	in    chan any
 	first arrow.Record
-	begun *bool // whether Next has returned first
+	begun *bool // whether Next has returned first; nil before Open
 }
 
 func (i inlet) Open(context.Context, memory.Allocator) (Reader, error) {
@@ -216,7 +216,7 @@ func (e exit) Write(ctx context.Context, rec arrow.Record) error {
 	}
 }
 
-// unheard is a source whose reader has no optional interfaces.
+// unheard is a source that hides the optional interfaces of its reader.
 type unheard struct{ Source }
 
 func (u unheard) Name() string { return Name(u.Source) }

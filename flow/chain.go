@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// step is an open stage.
+// step is an open stage with its counter and its schemas.
 type step struct {
 	stage   Stage
 	count   *counter

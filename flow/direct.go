@@ -22,7 +22,7 @@ type Direct struct {
 	chain *chain // nil: not open
 
 	from    *Direct    // the original whose stages a fork copies; or nil
-	forking sync.Mutex // held during a fork
+	forking sync.Mutex // held while a fork copies a stage of this Direct
 }
 
 // OpenDirect opens the operators for records of that schema. It uses only Allocator of the

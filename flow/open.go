@@ -57,7 +57,7 @@ func (o *opened) open(p Pipeline) error {
 	return nil
 }
 
-// count adds the counter of a stage.
+// count makes the counter of a stage, with a unique name, and adds it to counts.
 func (o *opened) count(stage any) *counter {
 	c := &counter{stage: o.names.name(stage)}
 	o.counts = append(o.counts, c)

@@ -48,7 +48,7 @@ type Places struct {
 
 	mu    sync.Mutex
 	queue [][]int64 // positions of the source rows that have not arrived at the sink
-	at    int       // index in queue[0]
+	at    int       // index of the next row in queue[0]
 	rows  int64     // source rows up to the last arrival
 	pos   int64     // position of the last arrival
 	any   bool      // a row has arrived

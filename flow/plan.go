@@ -99,7 +99,7 @@ func (nothing) Name() string { return "no source" }
 
 type planLine struct{ name, settings, columns string }
 
-// layOut aligns the columns of the lines.
+// layOut returns the lines of a plan as text, with names, settings and columns aligned.
 func layOut(lines []planLine) string {
 	name, set := 0, 0
 	for _, l := range lines {
@@ -113,7 +113,7 @@ func layOut(lines []planLine) string {
 	return strings.Join(texts, "\n")
 }
 
-// columns lists the added and dropped columns.
+// columns returns the names of the columns that a stage adds, after +, and drops, after -.
 func columns(in, out *arrow.Schema) string {
 	list := func(sign string, of, not *arrow.Schema) string {
 		var names []string

@@ -28,7 +28,7 @@ type run struct {
 	mu    sync.Mutex
 	first error
 
-	letters sync.Mutex // one call of Options.DeadLetters at a time
+	letters sync.Mutex // held during a call of Options.DeadLetters
 }
 
 func newRun(caller context.Context, opts Options) *run {

@@ -15,13 +15,13 @@ import (
 type segment struct {
 	run     *run
 	in, out *edge
-	to      taker    // out, or a taker on the same goroutine
+	to      taker    // receiver of the output: out, or a taker on the same goroutine
 	then    *segment // the next segment, on the same goroutine; or nil
 	steps   []step
 	holds   bool // the only stage is a Flusher
 
-	chains []*chain // of each worker
-	job    job      // of the only worker
+	chains []*chain // one chain for each worker
+	job    job      // current record of the only worker
 }
 
 func (r *run) segment(in *edge, steps []step) *segment {

@@ -11,7 +11,7 @@ import (
 type sourceStage struct {
 	run      *run
 	out      *edge
-	to       taker // out, or the sink on the same goroutine
+	to       taker // receiver of the records: out, or the sink on the same goroutine
 	reader   Reader
 	schema   *arrow.Schema
 	outlived bool // the pipeline calls the reader after its end, and closes it

@@ -177,7 +177,7 @@ type RefusingWriter interface {
 type Out struct {
 	step
 	chain  *chain
-	place  int           // index in the chain
+	place  int           // index of the stage in the chain
 	rec    arrow.Record  // current record, or nil
 	row    int           // row of rec that the stage set, or -1
 	nested time.Duration // time in later stages during the current call

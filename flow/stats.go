@@ -77,7 +77,7 @@ type counter struct {
 
 	mu      sync.Mutex
 	notes   map[string]int64
-	letters []Letter // the latest, without their rows
+	letters []Letter // the latest dead letters, without their rows
 	own     any      // the Reader or Writer, which may be a Noter, a Lagger and a Reporter
 }
 

@@ -16,17 +16,17 @@ import (
 // The rows of a record have neighbouring positions, so claims are counted by stretch. A record that
 // leaves whole costs O(1), a record that leaves in pieces O(rows).
 type tracker struct {
-	ack func(pos int64) // of an Acker, or nil
+	ack func(pos int64) // Ack of the source; nil if the source is no Acker
 
 	mu      sync.Mutex
-	flight  []*stretch // with claims, ascending and disjoint
+	flight  []*stretch // stretches with claims, ascending and disjoint
 	high    int64      // highest position of the source so far, or -1
 	low     int64      // the watermark, or -1
 	fell    bool       // positions have fallen, so future positions are unknown
 	told    int64      // position of the last Ack
 	telling bool       // a goroutine is in Ack
 
-	bare map[arrow.Record][]span // spans of the records in flight that have no positions
+	bare map[arrow.Record][]span // by record without a column pos, the spans whose claims it has from became
 }
 
 func newTracker() *tracker {
@@ -39,7 +39,7 @@ type span struct {
 	n        int32
 }
 
-// spansOf returns the positions of the rows of rec, if it has them.
+// spansOf returns the positions of the rows of rec as spans, nil without a column pos.
 func spansOf(rec arrow.Record) (spans []span) {
 	pos := positions(rec)
 	for i := 0; i < len(pos); {
@@ -56,7 +56,7 @@ func spansOf(rec arrow.Record) (spans []span) {
 	return spans
 }
 
-// positions returns the positions of the rows of rec, if it has them.
+// positions returns the positions of the rows of rec, nil without a column pos.
 func positions(rec arrow.Record) []int64 {
 	p, err := record.Values[int64](rec, record.Pos)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *stretch) change(from, to int64, by int32) {
 	}
 }
 
-// done returns the last of the first positions of s without claims, or -1.
+// done returns the position before the first one of s with a claim, or -1 if the first position of s has a claim.
 func (s *stretch) done() int64 {
 	switch {
 	case s.open == 0:

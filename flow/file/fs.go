@@ -85,7 +85,7 @@ func (osFS) Create(name string) (File, error) {
 	return nil, ErrHeld
 }
 
-// take locks and empties f, and reports whether f still has the name.
+// take locks f. If f still has the name, take empties f and returns true.
 func take(f *os.File, name string) (bool, error) {
 	if err := hold(f); err != nil {
 		return false, err

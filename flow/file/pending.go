@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// unfinished is the prefix of incomplete files.
+// unfinished begins the name that a file has until it is complete.
 const unfinished = ".unfinished-"
 
 // Unfinished returns the name that a file has until it is complete: it is in the
@@ -153,7 +153,7 @@ func Lock(fsys FS, dir string) (io.Closer, error) {
 	return lock{fsys, f, dir}, nil
 }
 
-// lockName is the lock file of a directory.
+// lockName returns the path of the lock file of a directory.
 func lockName(dir string) string { return Unfinished(filepath.Join(dir, "lock")) }
 
 type lock struct {

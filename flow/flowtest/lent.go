@@ -42,7 +42,7 @@ func (l *loans) settle() error {
 // errRetain is the error of a stage that uses a borrowed record without Retain.
 var errRetain = errors.New("a record is used, or released, after its last Release: Process borrows it, so a stage that keeps it, or hands it on by Emit, calls Retain before")
 
-// lent is a record on loan.
+// lent is a record that counts its references. Each access without a reference is reported to loans.
 type lent struct {
 	rec   arrow.Record
 	loans *loans

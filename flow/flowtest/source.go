@@ -50,8 +50,8 @@ func RunSource(t *testing.T, src flow.Source) {
 	})
 }
 
-// readAll reads up to n records of src, or all, and returns their rows. Each
-// record is read after the reader has been closed.
+// readAll reads up to n records of src, or all if n is negative, and closes the reader.
+// It returns their rows, which it takes from the records after the close.
 func readAll(src flow.Source, n int) (rows []string, err error) {
 	err = clean(func(mem memory.Allocator) error {
 		ctx := context.Background()

@@ -38,11 +38,11 @@ func clean(f func(mem memory.Allocator) error) error {
 type trial struct {
 	from    flow.Source // in place of the records of in; or nil
 	op      flow.Operator
-	schema  *arrow.Schema  // of in
-	in      []arrow.Record // input
+	schema  *arrow.Schema  // schema of in
+	in      []arrow.Record // input records
 	shared  bool           // the source emits the records of in, not copies that are freed at their release
 	loans   *loans         // checks Retain and Release; or nil
-	endless bool           // repeat in, and collect nothing
+	endless bool           // the source repeats in without end, and the sink keeps no record
 	workers int
 	policy  flow.Policy
 	read    func(n int) error // called before record n is read
@@ -144,7 +144,7 @@ type feed struct {
 	trial
 	left           *catch
 	acked          int64
-	early          error // first wrong Ack
+	early          error // error of the first wrong Ack
 	opened, closed int
 }
 
@@ -226,7 +226,7 @@ type catch struct {
 	n       int
 	recs    []arrow.Record
 	mu      sync.Mutex
-	missing map[int64]int // number of missing rows by position
+	missing map[int64]int // number of expected rows that have not arrived, by position
 }
 
 func (c *catch) Name() string { return "catch" }

@@ -73,7 +73,7 @@ func (a *attribute) sameRows(i, j int) bool {
 		})
 }
 
-// empty replaces the slice of a by an empty one of the same capacity.
+// empty replaces the slice of a by an empty one with capacity for as many values.
 func (a *attribute) empty() {
 	if a.cat != &noCat {
 		*a.cat = make([]int32, 0, len(*a.cat))

@@ -44,7 +44,7 @@ type Topic struct {
 var _ message.Topic = Topic{}
 
 const (
-	poll     = 64                     // messages that are fetched from the client at once
+	poll     = 64                     // most messages that Receive takes from the client at once
 	interval = 500 * time.Millisecond // time between two commits
 	patience = 20 * time.Second       // limit of the last commit, and of the wait until a message is stored
 )
@@ -155,7 +155,7 @@ type receiver struct {
 // partition has the messages of a partition that are received and not complete, since the partition was
 // assigned to this reader.
 type partition struct {
-	open  []*position     // in the order of the partition
+	open  []*position     // from the first incomplete message on, in the order of the partition
 	next  kgo.EpochOffset // offset of the next commit
 	dirty bool
 	lag   int64 // number of messages behind the last received one

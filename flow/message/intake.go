@@ -26,10 +26,10 @@ const (
 type intake struct {
 	set   Source
 	from  Receiver
-	early []Message // received, not processed
+	early []Message // messages that next has not looked at
 
 	mu        sync.Mutex
-	ordered   bool             // messages of a producer are read in the order of their numbers
+	ordered   bool             // places are in use: the messages of a producer are read by ascending number
 	top       map[string]int64 // ordered: highest read number by producer
 	last      key              // ordered: last read message
 	held      map[key]Message  // ordered: messages that wait for an earlier one

@@ -33,7 +33,7 @@ type Sink struct {
 var _ flow.Sink = Sink{}
 
 const (
-	patience = 30 * time.Second      // limit of Close
+	patience = 30 * time.Second      // maximum time of Close
 	linger   = 20 * time.Millisecond // longest time that a message waits for others
 	pending  = 64                    // most messages in one call of Sender.Send
 )
@@ -70,9 +70,9 @@ type writer struct {
 	Sink
 	to       Sender
 	messages []Message // not yet sent
-	since    time.Time // time of the first message
+	since    time.Time // time at which the first of messages was added
 	number   int64     // number of the last message
-	written  int64     // number of records
+	written  int64     // number of records that Write received
 	durable  atomic.Int64
 }
 

@@ -84,7 +84,7 @@ type reader struct {
 	mem    memory.Allocator
 	schema *arrow.Schema
 	budget *tabular.Budget
-	pos    int64 // next position
+	pos    int64 // position (column pos) of the next row
 	closed bool
 }
 

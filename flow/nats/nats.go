@@ -144,7 +144,7 @@ func (t Topic) Follow(ctx context.Context, after map[string]int64) (message.Rece
 	return &receiver{Topic: t, nc: nc, cons: cons, follows: true, stop: func() {}}, nil
 }
 
-// receiver reads a consumer.
+// receiver is the message.Receiver of a JetStream consumer.
 type receiver struct {
 	Topic
 	follows   bool

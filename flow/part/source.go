@@ -84,8 +84,8 @@ type reader struct {
 	skip   int64 // rows of the part to drop
 
 	mu    sync.Mutex
-	first place   // begin of this run
-	began []began // parts since the last Place
+	first place   // place at which this run began
+	began []began // parts opened by this run, from that of the last Place on
 	rows  int64   // rows of this run so far
 }
 

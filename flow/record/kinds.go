@@ -65,7 +65,7 @@ func ColumnType(name string) (arrow.DataType, bool) {
 	return nil, false
 }
 
-// kind is an optional column.
+// kind is a kind of optional column of a record.
 type kind interface {
 	column() (name string, t arrow.DataType)
 	in(l *Layout) any // returns a pointer to the field of l with the metadata of the column
@@ -79,7 +79,7 @@ type kind interface {
 	rows(l *Layout) rows
 }
 
-// part is a column builder.
+// part builds the column of a kind.
 type part interface {
 	append(g *graph.Graph, r *Row)
 	room(g *graph.Graph, r *Row) bool // reports whether 32-bit offsets suffice
@@ -92,7 +92,7 @@ type lender interface {
 	lendOf(g *graph.Graph, r *Row) arrow.Array
 }
 
-// rows is a view of a column.
+// rows is a view of the column of a kind.
 type rows interface {
 	// read sets the view to column place of rec.
 	read(rec arrow.Record, place int) error
@@ -184,7 +184,7 @@ type dense[T Value] struct {
 	name  string
 	per   per
 	about func(l *Layout) any
-	// of returns pointers to the values and to their number of channels, nil if there is one.
+	// of returns pointers to the values and to their number of channels, nil if g and r have no field for it.
 	of func(g *graph.Graph, r *Row) (values *[]T, width *int)
 }
 

@@ -281,7 +281,7 @@ func (b *Nested[T]) Release() {
 type Fixed[T Value] struct {
 	width int
 	rows  int
-	t     arrow.DataType // set by the first Finish
+	t     arrow.DataType // type of the column; nil before the first Finish
 	v     values[T]
 }
 
@@ -360,7 +360,7 @@ func fixedType[T Value](width int) arrow.DataType {
 }
 
 // fixedTypes caches the Arrow type for each fixedKey. One instance of a type makes comparisons of schemas fast.
-var fixedTypes sync.Map // of fixedKey
+var fixedTypes sync.Map // fixedKey to arrow.DataType
 
 type fixedKey struct {
 	number int

@@ -18,7 +18,7 @@ const mostFreed = 16 << 20
 // so that an old block serves again, which costs a third of mapping a new one and unmapping the old.
 var blocks = struct {
 	sync.Mutex
-	live  map[*byte][]byte // by first byte
+	live  map[*byte][]byte // blocks in use, by the address of their first byte
 	freed map[int][][]byte // inaccessible blocks by size, the oldest first
 }{live: map[*byte][]byte{}, freed: map[int][][]byte{}}
 

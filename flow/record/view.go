@@ -54,7 +54,7 @@ func plain[T Value](a arrow.Array) ([]T, error) {
 	return s, nil
 }
 
-// view returns the result of read for a column.
+// view returns the result of read for the only column of that name, which must be an A without nulls.
 func view[A arrow.Array, V any](rec arrow.Record, name string, read func(A) (V, error)) (V, error) {
 	at, err := place(rec.Schema(), name)
 	if err != nil {

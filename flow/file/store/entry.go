@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// version is the version of the format of an entry.
+// version is the format of the entries that encode writes. decode refuses other versions.
 const version = 1
 
 // entry is the JSON object of a file, after the checksum:

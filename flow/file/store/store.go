@@ -72,7 +72,7 @@ type Store struct {
 	lock io.Closer
 }
 
-// runName is the entry with the settings.
+// runName is the name of the entry with the settings.
 const runName = "run"
 
 // Open opens a directory and creates a missing one. No other process can open it until Close, or
@@ -123,7 +123,7 @@ func (s *Store) Begin(settings []Setting, resume bool) error {
 	return err
 }
 
-// resume compares the settings of the stored run with those of this run.
+// resume returns an error if resume is not set, or if a setting of the stored run, there, differs from that of this run.
 func (s *Store) resume(there, settings []Setting, resume bool) error {
 	switch {
 	case !resume:
@@ -139,7 +139,7 @@ func (s *Store) resume(there, settings []Setting, resume bool) error {
 	return nil
 }
 
-// empty reports whether the directory holds at most settings.
+// empty reports whether the directory has no entry but that of the settings. Unfinished files do not count.
 func (s *Store) empty() (bool, error) {
 	entries, err := s.fs.List(s.dir)
 	for _, e := range entries {

@@ -42,7 +42,7 @@ type Connect func() (topic message.Topic, kill func())
 
 var patience = 10 * time.Second // limit of the wait for a message that has to come
 
-const quiet = 300 * time.Millisecond // time in which a message that must not come would come
+const quiet = 300 * time.Millisecond // length of the wait for a message that must not come
 
 // Run runs the checks, a subtest each, on a topic that empty makes. Each must leave neither a
 // goroutine nor an Arrow buffer behind.
@@ -76,7 +76,7 @@ type check struct {
 	mem     memory.Allocator
 }
 
-// send sends records as the messages of a producer.
+// send sends records as messages of a producer, numbered from after+1.
 func (c *check) send(producer string, recs []arrow.Record, after int64) {
 	c.Helper()
 	topic, _ := c.connect()
@@ -331,8 +331,8 @@ func (c *check) poison() {
 	}
 }
 
-// followed kills a reader that keeps its positions, three times: each message comes once, those of a producer in order. What a group has
-// acknowledged comes too, and a position behind the end is an error.
+// followed kills a reader that keeps its positions four times. Each message comes once, those of a producer in order, also messages that a
+// group has acknowledged. A position behind the end is an error.
 func (c *check) followed() {
 	c.send("a", c.sample(30, 1), 0)
 	c.send("b", c.sample(30, 1), 0)

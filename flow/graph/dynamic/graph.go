@@ -91,9 +91,9 @@ type Graph struct {
 	in       rooms.Rows // of a directed graph: the tails of the arcs that arrive
 	class    []int32
 	kept     occurrences
-	now      int64 // the greatest time
+	now      int64 // greatest time of an event so far
 	stats    Stats
-	stale    map[graph.Edge]bool // edges whose occurrences Unite has to unite
+	stale    map[graph.Edge]bool // edges whose attributes in out are outdated until Unite
 	all      []Occurrence        // scratch memory of union
 
 	before, after func(Change)
@@ -320,7 +320,7 @@ func (g *Graph) grow(n int) {
 	}
 }
 
-// addNodes adds nodes, up to n in all.
+// addNodes extends the rows, the classes, by -1, and the attributes, by 0, to n nodes.
 func (g *Graph) addNodes(n int) {
 	more := n - g.N()
 	g.out.Grow(n)

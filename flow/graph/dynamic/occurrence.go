@@ -24,7 +24,7 @@ type occurrences struct {
 
 // occurrence is an addition of an edge.
 type occurrence struct {
-	age    int64 // the time with Within, else number
+	age    int64 // time of the addition if Settings.Within is set, else number
 	number int64 // number of occurrences added before
 	pos    int64 // position of the event, or -1
 	u, v   int32

@@ -61,7 +61,7 @@ func exportData(from arrow15.ArrayData, t arrow.DataType) *array.Data {
 	return array.NewData(t, from.Len(), bufs, children, from.NullN(), from.Offset())
 }
 
-// storage returns the storage type of an extension type.
+// storage returns the storage type of an extension type, and any other type unchanged.
 func storage(t arrow.DataType) arrow.DataType {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return e.StorageType()
@@ -127,8 +127,8 @@ func importData(from arrow.ArrayData, t arrow15.DataType) *array15.Data {
 	return array15.NewData(t, from.Len(), bufs, children, from.NullN(), from.Offset())
 }
 
-// lease is the allocator of a buffer with memory of the other library, which it releases there.
-// Both libraries have the same interface.
+// lease is the allocator of a buffer whose memory belongs to the other library. Free releases the
+// memory there. Both libraries have the same interface for allocators.
 type lease struct{ of interface{ Release() } }
 
 func (l lease) Free([]byte) { l.of.Release() }

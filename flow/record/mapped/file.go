@@ -52,7 +52,7 @@ func Open(path string) (*File, error) {
 	return open(f.Name(), &mapping{data: data, unmap: unmapFile})
 }
 
-// open owns m.
+// open returns the File of a mapping, which it takes over. After an error the mapping is released.
 func open(name string, m *mapping) (*File, error) {
 	m.users.Store(1)
 	ipc, err := arrowipc.OpenFile(bytes.NewReader(m.data), int64(len(m.data)), nil)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// mapFile maps the first size bytes of f.
+// mapFile maps the first size bytes of f into memory, for reading.
 func mapFile(f *os.File, size int64) ([]byte, error) {
 	if size > math.MaxInt {
 		return nil, errors.New("the file is larger than the address space")
