@@ -99,7 +99,7 @@ func (c *Learner) contributions(b Batch, row int) (Contributions, error) {
 	return e, nil
 }
 
-// addOutputs adds x times the outputs of w, as means over the heads.
+// addOutputs adds x times the weights w (heads, units) to the outputs, as means over the heads, in the unit of the values.
 func (c *Learner) addOutputs(to []float64, w []float32, x float64) {
 	units := c.loss.units(c.shape)
 	heads := len(w) / units

@@ -69,7 +69,7 @@ type trainable interface {
 	shared() *encoderWeights
 	build(visible int) error // checks the settings and lays out the weights
 	start()                  // allocates the weights, all zero
-	draw()                   // draws the weights
+	draw()                   // draws random initial weights
 }
 
 func (c *encoderWeights) shared() *encoderWeights { return c }
@@ -126,7 +126,7 @@ func (c *encoderWeights) lay(visible, hidden int, units Units) error {
 	return nil
 }
 
-// note records the hash of the drawn weights.
+// note records the hash of the drawn weights. Trained compares it with the hash of the current weights.
 func (c *encoderWeights) note() { c.drawn = c.sum() }
 
 // hiddenSums sets in (rows, hidden) to the inputs of the hidden units for x (rows, visible). A sum that is

@@ -65,7 +65,7 @@ func (c *Learner) fits(Shape) error { return nil }
 
 // learner is the state that Init creates.
 type learner struct {
-	arch  architecture      // a private copy
+	arch  architecture      // private copy of the settings and layers of the model
 	meta  map[string]string // shape and settings as Save writes them
 	shape Shape
 	loss  lossName

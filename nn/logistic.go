@@ -34,7 +34,7 @@ type Logistic struct {
 	Optimizer Optimizer // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	Workers   int       // as in CNN
 
-	narrow bool // see Best
+	narrow bool // fits may reduce Width, as Best documents
 
 	Learner // set by Init, and by a file
 }
@@ -74,7 +74,7 @@ func (m *Logistic) lay(p *layer.Params, s Shape) body {
 type logisticLayer struct {
 	table, bias *layer.Weight
 	kernel      Similarity
-	models      int // heads
+	models      int // number of heads
 
 	// Table rows and factors of the ids of the batch. Those of row i end at ends[i].
 	at   []int32

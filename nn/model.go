@@ -144,7 +144,7 @@ func (c *Learner) with(weights []float32) Predictor {
 	return clone{f}
 }
 
-// clone is a Predictor with the weights of a Learner.
+// clone is a Predictor that shares or copies the weights of a Learner, and cannot learn.
 type clone struct{ learner *Learner }
 
 func (f clone) Init(s Shape) error {

@@ -89,7 +89,7 @@ type pooledLayers struct {
 	share []float32 // (B, w, k): the weight of each node, 0 for a dummy
 	means []float32 // (B, w, c_v): pooled continuous channels
 	y     []float32 // (B, w, maps)
-	row   []float32 // (maps)
+	row   []float32 // (maps): sum of the rows of wide that a node reads, in backward their gradient
 	at    []int32   // offsets of the rows of wide that a node reads
 	count []int     // nodes of a field by distance
 }

@@ -33,9 +33,9 @@ type Ranker struct {
 	mean     []float32     // running mean of all weights
 	adam     *adam
 	steps    int
-	pending  int // questions in the gradient
+	pending  int // questions since the last step, whose gradients are summed
 	moments  []float64
-	seen     float64   // rows in moments
+	seen     float64   // number of rows in moments
 	shift    []float32 // features are standardised as (x-shift)·scale
 	scale    []float32
 
@@ -52,7 +52,7 @@ type Question struct {
 
 const (
 	rankerRows = 200_000 // rows for the mean and the deviation of features
-	rankerCut  = 5       // largest standardised feature
+	rankerCut  = 5       // bound of the absolute value of a standardised feature
 )
 
 // Init fits the model to that many features and draws the weights.
@@ -223,7 +223,7 @@ func (r *Ranker) Learn(q Question) (loss float64, err error) {
 	return loss, nil
 }
 
-// step takes a step with the gradient of the pending questions.
+// step changes the weights by the mean gradient of the pending questions, and updates the running mean of the weights.
 func (r *Ranker) step() error {
 	scale := 1 / float32(r.pending)
 	for i := range r.all.G {

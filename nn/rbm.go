@@ -38,8 +38,8 @@ type RBM struct {
 	steps  int
 
 	// Memory of a step, for the largest batch so far.
-	vis, hid []float32 // data, then the contrast
-	bits     []float32 // hidden states
+	vis, hid []float32 // rows of the data, then of the contrast, the states after the Gibbs steps
+	bits     []float32 // (B, hidden): sampled hidden states, 0 or 1
 	recon    []float32
 	sums     []float32 // (visible): column sums of the contrast
 }

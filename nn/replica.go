@@ -43,8 +43,8 @@ type replica struct {
 	x                  []float32 // features, in the memory of the body
 	dropped, y, dx, dy []float32
 
-	targets []int32   // of all heads, like values
-	values  []float32 // see repeated
+	targets []int32   // targets of a batch, repeated for each head
+	values  []float32 // values of a batch, repeated for each head
 }
 
 // lay lays out the layers of a model without allocating weights. Params.Size reports whether the model is too

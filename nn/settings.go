@@ -166,7 +166,7 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	return map[string]string{modelfile.Shape: string(shape), modelfile.Settings: string(text)}, nil
 }
 
-// adopt sets the settings of a file for data of shape s.
+// adopt sets the settings to those of a file for data of shape s. Settings that do not fit are an error.
 func (set settings) adopt(saved savedSettings, s Shape) error {
 	for _, f := range set.sizes {
 		file := saved.Sizes[f.name]

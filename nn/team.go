@@ -41,12 +41,12 @@ type team struct {
 	turn    sync.Cond // signals that added has grown
 	helpers int
 	round   atomic.Int64 // number of the step
-	added   atomic.Int64 // parts whose results are added below and to the gradients
+	added   atomic.Int64 // number of parts whose results are in seen, learned and the gradients
 
 	// The current step.
 	batch   batch
 	parts   int
-	taken   int // parts that a goroutine has taken
+	taken   int // number of parts that a goroutine has taken
 	seen    tally
 	learned float64
 	err     error

@@ -59,7 +59,7 @@ type ADWIN struct {
 	n        int64      // numbers in the window
 	sum      float64
 	variance float64 // n times the variance
-	seen     int64   // numbers so far
+	seen     int64   // numbers seen so far
 }
 
 // bucket is the sum of some numbers and their variance times their count.
@@ -127,7 +127,7 @@ func (a *ADWIN) Add(x float64) (Alarm, bool) {
 	return alarm, true
 }
 
-// compress merges the two oldest buckets of each row of more than m buckets.
+// compress merges the two oldest buckets of each row that has more than m.
 func (a *ADWIN) compress() {
 	for i := 0; i < len(a.rows) && len(a.rows[i]) > cmp.Or(max(a.m, 0), 5); i++ {
 		if i+1 == len(a.rows) {
@@ -140,7 +140,7 @@ func (a *ADWIN) compress() {
 	}
 }
 
-// cut reports whether the means of two parts of the window differ by at least ε.
+// cut reports whether the window has two parts, older and newer, whose means differ by at least the bound of ADWIN, ε.
 func (a *ADWIN) cut() bool {
 	if a.n < 10 {
 		return false

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	mostValues = 255     // bins of the values of a column
+	mostValues = 255     // maximum number of bins of the values of a column
 	sampled    = 200_000 // approximate number of rows whose values set the bins of a dense column
-	rare       = 160     // bagged trees split by counts that at least a 160th of the rows has
+	rare       = 160     // bagged trees split by the counts of an id only if at least one training row in 160 has the id
 )
 
 // column is a dense column or the counts of an id. Bin b has the values above cuts[b-1], up to cuts[b]. A
@@ -49,7 +49,7 @@ func (t *table) listed(row int32, from int) []uint32 {
 	return at[i:]
 }
 
-// drawn reports whether a random share of the columns has a column.
+// drawn reports whether the random share of the columns that seed determines includes a column.
 func drawn(share float64, seed uint64, column int) bool {
 	return share == 1 || float64(validation.Seed(seed, uint64(column))>>11)*0x1p-53 < share
 }

@@ -35,21 +35,21 @@ func (s sums) minus(t sums) sums { return sums{s.g - t.g, s.h - t.h} }
 type grower struct {
 	Model
 	outputs   int
-	unknown   int       // rows without a target
-	train     int       // training rows, the first of n
-	n         int       // rows
-	all       table     // of all columns
-	targets   []float64 // classes, or numbers
+	unknown   int       // number of rows without a known target; they are left out
+	train     int       // number of training rows, the first of all rows
+	n         int       // number of training and validation rows
+	all       table     // bins of all columns
+	targets   []float64 // class or number of each row
 	scores    []float64 // (n, outputs): before link; of bagged trees, the sum over trees that did not draw the row
 	met       []float64 // (n, outputs): the number of bagged trees that did not draw the row
 	predicted []float64 // (n, outputs): after link
 
 	table          table    // the columns of the current tree
-	sums           []sums   // of each row; 0 for rows that the tree does not learn from
+	sums           []sums   // gradients of each row; 0 for rows that the tree does not learn from
 	order, scratch []int32  // rows; those of a branch are adjacent
 	hists          [][]sums // for each leaf a histogram over all bins
 	seed           uint64   // selects the columns of splits
-	unitG, unitH   float64  // units of sums
+	unitG, unitH   float64  // values of a gradient and of a second derivative that sums count as 1
 	leaves         []branch // leaves and splits of the tree
 }
 

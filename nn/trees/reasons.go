@@ -62,8 +62,8 @@ type reasons struct {
 	row     []float64
 	tree    []node
 	outputs int
-	sums    []float64      // those of column c begin at c·outputs
-	rules   [][2][]float64 // locations and weights of the quadrature of i points on [0, 1]
+	sums    []float64      // Shapley values so far: that of column c is at c·outputs
+	rules   [][2][]float64 // rules[i] has the locations and weights of the quadrature with i points on [0, 1]
 }
 
 // part is a column on a path. zero is the share of the training rows that follow the path if the column is

@@ -57,10 +57,10 @@ type Model struct {
 	nodes []node    // of each tree the root first
 }
 
-// node is a split, or a leaf with the output x. The left child of a split is the next node.
+// node is a split or a leaf. The left child of a split is the next node.
 type node struct {
-	x       float64 // rows with a value of at most x go left
-	cover   float64 // training rows
+	x       float64 // threshold: rows with a value of at most x go left; of a leaf, the output
+	cover   float64 // number of training rows that reach the node
 	column  int32
 	right   int32 // the right child, relative to the root of the tree; 0 for a leaf
 	missing bool  // missing values go left
@@ -186,7 +186,7 @@ func (n *node) next(at int32, row []float64) int32 {
 	return n.right
 }
 
-// trained checks that m is trained, checks a batch, and returns its rows.
+// trained returns the number of rows of a batch, as open does, or an error if m is not trained.
 func (m *Model) trained(b nn.Batch) (int, error) {
 	switch {
 	case !m.ready():
@@ -197,7 +197,7 @@ func (m *Model) trained(b nn.Batch) (int, error) {
 	return m.open(b)
 }
 
-// open checks a batch, and returns its rows.
+// open checks the sizes of a batch, and returns the number of its rows.
 func (m *Model) open(b nn.Batch) (rows int, err error) {
 	d := len(m.shape.Columns)
 	switch {

@@ -67,8 +67,8 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	return splits, nil
 }
 
-// sort sorts the parts, and returns an error, to be read after the number of the split, unless each of so many rows is in
-// one part.
+// sort sorts the parts. It returns an error unless each row from 0 to rows-1 is in one part. The text of the error
+// continues the number of the split.
 func (s Split) sort(rows int) error {
 	in, n := make([]string, rows), 0 // the part of each row
 	for _, part := range []struct {

@@ -19,10 +19,10 @@ import "sync"
 // to 12 %, without a trend. 256 keeps the buffer of GemmNT small.
 const maxSum = 256
 
-// turned holds a panel of Bᵀ.
+// turned holds the part of Bᵀ that gemmNT multiplies at a time.
 type turned [maxSum * panelNT]float32
 
-const panelNT = 32 // columns of C
+const panelNT = 32 // columns of C for which gemmNT transposes B at a time
 
 var turnedPool = sync.Pool{New: func() any { return new(turned) }}
 

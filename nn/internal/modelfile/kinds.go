@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// kinds has a constructor for each kind of model.
+// kinds has, by the Kind of a file, the function that makes a model of the file.
 var kinds = map[string]func(*File) (any, error){}
 
 // Register adds a kind of model for New. restore sets a model to the content of a file. Packages call
