@@ -254,8 +254,8 @@ func centre(w []float64) { floats.AddConst(-meanOutput(w), w) }
 
 // tally has the weights of a word, summed over graphs.
 type tally struct {
-	sums    []float64 // by class
-	squares float64   // over all classes
+	sums    []float64 // sum of the weights over graphs, by class
+	squares float64   // sum of the squared weights, over graphs and classes
 	first   int64     // first row with the word, or -1
 }
 
@@ -299,7 +299,7 @@ func (a *atlas) rank(ctx context.Context) error {
 type ranking struct {
 	tallies map[uint64]*tally
 	most    int   // bound of the numbers in memory: beyond it the weaker half of the words is dropped; 0 = no bound
-	all     int   // words so far
+	all     int   // number of words so far, dropped ones included
 	row     int64 // last row
 }
 
@@ -314,7 +314,7 @@ func (r *ranking) add(row int64, c nn.Contributions, values []float64) {
 			r.tallies[id] = t
 			r.all++
 		}
-		if t.first < 0 && i < len(values) { // later ids are absent words
+		if t.first < 0 && i < len(values) { // ids behind the values are words that the row does not have
 			t.first = row
 		}
 		t.add(w)

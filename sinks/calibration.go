@@ -36,10 +36,10 @@ func ofNumbers(s nn.Shape) bool { return s.Classes == 0 && (s.W > 0 || len(s.Cou
 
 // calibration converts outputs of a model to answers.
 type calibration struct {
-	smoothing *Smoothing // or nil
+	smoothing *Smoothing // nil: answers are not smoothed
 	heat      Temperature
-	prior     Prior         // or nil
-	known     *Known        // or nil
+	prior     Prior         // nil: answers are not balanced
+	known     *Known        // nil: the model stores no ids
 	targets   []calibration // by model of an nn.Targets, from its metadata
 }
 
@@ -56,7 +56,7 @@ func calibrationOf(m nn.Predictor) (c calibration, err error) {
 		if err = d.Decode(v); err == nil && d.More() {
 			err = errors.New("there is more than one value")
 		}
-		if wrong := v.check(m.Shape()); err != nil && wrong != nil { // both say what is wrong
+		if wrong := v.check(m.Shape()); err != nil && wrong != nil { // decoding can fail at a value that is wrong too, and the message names both
 			err = fmt.Errorf("%w: %w", wrong, err)
 		} else if err == nil {
 			err = wrong

@@ -75,15 +75,15 @@ type progress struct {
 	digest  [sha256.Size]byte
 	lock    *file.Pending
 	written time.Time
-	dirty   bool  // the file lacks the last step
+	dirty   bool  // the model has learned since it was stored in the file
 	records int64 // records so far
 	durable int64 // records that the model in the file has learned from
 
-	places *flow.Places // of the source, or nil
+	places *flow.Places // places of the source; nil if it has none
 	now    mark         // last place at the begin of a batch
 	at     int64        // source rows of this run before now
 	pos    int64        // position of the last row
-	saved  *mark        // place of the checkpoint to resume
+	saved  *mark        // place of the checkpoint to resume; nil without one
 }
 
 // mark is a place of the source, with the batches before it.
@@ -93,7 +93,7 @@ type mark struct {
 	Stream  string `json:"stream"`
 }
 
-// open returns nil without a File.
+// open locks the file of a Checkpoint and, with Resume, reads it. Without a File the result is nil.
 func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if c.File == "" {
 		if c.Resume {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	occludedNodes = 64   // nodes around the roots that are removed
-	aroundNodes   = 1024 // least nodes of the part that replaces a large graph
-	mostVotes     = 256  // nodes in the list of votes
+	occludedNodes = 64   // most nodes around the roots that an explanation removes, one at a time
+	aroundNodes   = 1024 // least number of nodes of the part that replaces a large graph
+	mostVotes     = 256  // most nodes in the list of votes
 )
 
 // ExplainRoots explains the answer for the roots of one row, a node or the two ends of a link, by

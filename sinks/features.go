@@ -185,11 +185,11 @@ func (f Features) Open(in *arrow.Schema) (flow.Stage, error) {
 type features struct {
 	Features
 	shape         nn.Shape
-	schema, built *arrow.Schema // built has no tensors
+	schema, built *arrow.Schema // schema of the output, and built, that of the columns that are not tensors
 	ids           []string      // names of the columns of ids
 	numbers       []record.Channel
-	tensors       []int          // columns of the input
-	at            map[uint64]int // index of a word
+	tensors       []int          // indices of the tensors among the columns of the input
+	at            map[uint64]int // index of each word in Words
 }
 
 func (s *features) Schema() *arrow.Schema { return s.schema }

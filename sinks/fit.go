@@ -149,12 +149,12 @@ func endsWell(ctx context.Context) context.Context {
 // fitting is a running Fit.
 type fitting struct {
 	Fit
-	rows  int64 // rows of an epoch
+	rows  int64 // number of rows of an epoch
 	valid Collect
 
 	done  []Epoch
 	best  []float32 // weights of the best epoch, if Fit keeps them
-	now   Epoch     // current epoch; Train has sums
+	now   Epoch     // current epoch; Train has sums over rows until the end of the epoch
 	since time.Time
 }
 
@@ -293,7 +293,7 @@ func (c *countStage) Process(rec arrow.Record, out *flow.Out) error {
 type fitWriter struct {
 	*trainer
 	fit  *fitting
-	seen int64 // rows so far
+	seen int64 // number of rows that it has written
 }
 
 func (w *fitWriter) Write(ctx context.Context, rec arrow.Record) error {

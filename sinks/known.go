@@ -16,7 +16,7 @@ import (
 // is kept as the first KnownBits bits of a digest: another id is taken for one of n with the
 // probability n/2⁴⁸, 4·10⁻⁹ for a million. The zero value knows nothing, and so does nil.
 type Known struct {
-	ids     []uint64  // digests; with nodes in the order of features
+	ids     []uint64  // digests, ascending; if nodes is set, in the order of features
 	learned []bool    // by id: whether the row was a training row; nil: all were
 	class   []int32   // by id: the class that a Smoothing propagates, or -1; nil: none
 	beliefs []byte    // (ids, classes): probabilities in units of 1/255; nil: none
@@ -38,7 +38,7 @@ const knownNote = "known"
 // knownJSON is the format of the note. IDs have KnownBits/8 bytes each, little-endian.
 type knownJSON struct {
 	IDs     []byte  `json:"ids"`
-	Learned []byte  `json:"learned,omitempty"` // a bit each
+	Learned []byte  `json:"learned,omitempty"` // one bit for each id
 	Class   []int32 `json:"class,omitempty"`
 	Beliefs []byte  `json:"beliefs,omitempty"`
 	Nodes   bool    `json:"nodes,omitempty"`

@@ -44,7 +44,7 @@ type asked struct {
 	classes []string
 
 	mu  sync.Mutex
-	now Learning // Sample holds sums
+	now Learning // report so far; Sample has sums over its rows
 }
 
 var (

@@ -19,16 +19,16 @@ import (
 // of goroutines may call Predict.
 type OpenGraph struct {
 	p       *Predictor
-	own     *Predictor  // p, if it is closed with the graph; or nil
-	as      calibration // of answers
+	own     *Predictor  // p if Close closes it too, else nil
+	as      calibration // calibration of the answers
 	nodes   int
 	ids     graph.IDs
 	before  []flow.Operator // operators before the Roots
 	graph   prepared        // output of before
-	schema  *arrow.Schema   // of graph, with roots
-	width   int             // roots of a row; 0 with an operators.Chunk
+	schema  *arrow.Schema   // schema of the rows: graph and the column roots
+	width   int             // number of roots of a row; 0 with an operators.Chunk
 	fields  *flow.Direct    // operators behind the Roots, forked by workers
-	said    []float32       // smoothed answers, (nodes, classes); or nil
+	said    []float32       // smoothed answers, (nodes, classes); nil without a Smoothing
 	workers workers
 }
 
@@ -99,7 +99,7 @@ func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, 
 		if p != of {
 			defer func() {
 				if err != nil {
-					_ = p.Close() // unused
+					_ = p.Close() // no graph was opened with it
 				} else {
 					o.own = p
 				}
@@ -271,7 +271,7 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 // input too.
 type prepared struct {
 	came  graph.Graph  // the graph of the input, a view of whole
-	whole arrow.Record // the input, or nil
+	whole arrow.Record // the input record; nil unless rows are pairs
 	ready arrow.Record
 }
 

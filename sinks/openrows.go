@@ -16,7 +16,7 @@ import (
 type OpenRows struct {
 	p       *Predictor
 	behind  operators.Recipe
-	fields  *flow.Direct // forked by workers
+	fields  *flow.Direct // open operators of behind, which workers fork
 	workers workers
 }
 

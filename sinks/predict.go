@@ -92,7 +92,7 @@ type predictor struct {
 	Predict
 	*asked
 	shape nn.Shape
-	as    calibration // of Net
+	as    calibration // calibration from the metadata of Net
 }
 
 func (p *predictor) Write(ctx context.Context, rec arrow.Record) error {

@@ -37,19 +37,19 @@ import (
 type Predictor struct {
 	net     nn.Predictor
 	recipe  operators.Recipe
-	layout  record.Layout // of the input graphs, without targets
+	layout  record.Layout // layout of the input graphs, without targets
 	classes []string
-	targets []record.TargetChannel // of an nn.Targets
-	slots   chan struct{}          // one for each running call
+	targets []record.TargetChannel // targets of an nn.Targets; nil for other models
+	slots   chan struct{}          // has an entry for each running call; full at GOMAXPROCS
 	workers workers
 	unseen  atomic.Int64
-	words   bool // attributes have words
+	words   bool // the layout has words, so that unseen ones are counted
 
-	as calibration // the metadata of net
+	as calibration // calibration from the metadata of net
 
 	mu     sync.Mutex
-	latest nn.Predictor // copied by workers
-	round  int          // number of updates
+	latest nn.Predictor // model of the last Update, which workers copy
+	round  int          // number of calls of Update
 }
 
 // Answer is the prediction for a graph, or for nodes of it.
@@ -353,8 +353,8 @@ type worker struct {
 	fields *flow.Direct
 	shape  nn.Shape
 	net    nn.Predictor
-	as     calibration // of answers
-	round  int         // number of updates in net
+	as     calibration // calibration of the answers
+	round  int         // value of Predictor.round when net was copied
 	unseen int64
 }
 

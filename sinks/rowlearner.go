@@ -29,7 +29,7 @@ type RowLearner struct {
 	Lessons int64  // that Net has learned from
 
 	p      *Predictor
-	own    *worker // its model is not used
+	own    *worker // runs the operators; Net and loaded answer in place of its model
 	loaded nn.Predictor
 }
 

@@ -73,7 +73,7 @@ func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
-	open.as = calibration{heat: 1} // the smoothed rows are calibrated instead
+	open.as = calibration{heat: 1} // no calibration here, since the smoothed rows are calibrated
 	n := g.N()
 	if open.width > 1 {
 		return nil, fmt.Errorf("sinks: predictor: a row of the recipe has %d roots, want one to smooth", open.width)

@@ -36,7 +36,7 @@ func (a *Answers) Temperature() Temperature {
 	}
 	right := float64(len(a.Class)+1) / float64(len(a.Class)+2)
 	other := (1 - right) / float64(a.Classes-1)
-	// surer reports whether the cross-entropy falls with 1/T.
+	// surer reports whether the cross-entropy at temperature t falls as 1/T grows.
 	surer := func(t float64) bool {
 		slope := 0.
 		for i, target := range a.Class {

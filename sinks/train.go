@@ -62,7 +62,7 @@ type trainer struct {
 	shape    nn.Shape
 	progress *progress // nil: no checkpoints
 	stepping bool
-	written  int64 // records so far
+	written  int64 // number of records that were written
 	said     []float32
 }
 

@@ -78,7 +78,7 @@ type System struct {
 
 // view is a recipe with candidate models.
 type view struct {
-	name   string // in Tried.Took
+	name   string // name of the view in Tried.Took
 	recipe operators.Recipe
 	models []model
 	// local is set if the view reads known classes of nodes. Its recipe is appended to that of the view
@@ -137,7 +137,7 @@ type Choice struct {
 	// Each, if set, is called with each system that was tried.
 	Each func(Tried)
 
-	tried map[string]nn.Saver // models of earlier systems
+	tried map[string]nn.Saver // models of earlier systems, by name of the system
 }
 
 // Tried is a system that was tried.
@@ -191,7 +191,7 @@ type trial struct {
 	net      nn.Saver
 	recipe   operators.Recipe
 	heat     sinks.Temperature // fitted on the validation rows
-	classes  bool              // known classes propagate
+	classes  bool              // the smoothing propagates the classes of training nodes
 }
 
 // Run tries the systems and returns the best model.

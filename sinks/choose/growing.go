@@ -65,7 +65,7 @@ type Form struct {
 	Window string
 }
 
-// Kinds of Event.
+// An Event has one of these kinds.
 const (
 	AddRow   = "add_row"
 	SetClass = "set_class"
@@ -94,7 +94,7 @@ const ByID = -1
 type Change struct {
 	Event  Event // with the id
 	row    *newRow
-	node   *nodeChange // of an OpenNodes
+	node   *nodeChange // event of an OpenNodes; nil for an OpenHistory
 	class  int32
 	before int32 // class of the row before Apply, or -1; a change to this class teaches nothing
 	// Absent says, after Apply, that the event changed nothing: what it removes or sets was not there.

@@ -37,8 +37,8 @@ type Stored struct {
 // nodeChange has the parts of an event of a graph that its kind needs.
 type nodeChange struct {
 	source, target string
-	words          []string // of the edge, by channel
-	cat            []int32  // of the node, indices in the channels of the model
+	words          []string // words of the edge, by channel
+	cat            []int32  // attributes of the node, as indices in the channels of the model
 	attr           []float32
 	class          bool // the row of the node has a class
 }

@@ -30,11 +30,11 @@ import (
 // rows has the training and validation rows of a view.
 type rows struct {
 	view
-	set          *sources.NodeSet // set of the nodes, or nil
+	set          *sources.NodeSet // set of the nodes; nil if rows are no nodes
 	nodes        []int32          // training nodes
 	train, valid sinks.Collect
 	scale        operators.Recipe // fitted on the training rows, at the end of the recipe
-	believed     *beliefs         // beliefs about the nodes; or nil
+	believed     *beliefs         // beliefs about the classes of the nodes; nil if the recipe reads none
 }
 
 // candidate is a model, or several with different seeds that are averaged.
@@ -413,7 +413,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 			if !ok {
 				return fmt.Errorf("a %T of an ensemble cannot learn", m.Nets[i])
 			}
-			maps.Copy(one.Metadata(), m.Metadata()) // with the prior, which the scores of epochs need
+			maps.Copy(one.Metadata(), m.Metadata()) // the metadata have the prior, which the scores of epochs need
 			if err := c.fit(ctx, s, one, train, valid, epochs, seed, progress); err != nil {
 				return err
 			}

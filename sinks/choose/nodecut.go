@@ -90,7 +90,7 @@ var errSmoothed = errors.New("answers are smoothed over the edges of the whole g
 type piece struct {
 	nodes  []int32 // numbers in the graph, the root first
 	names  []string
-	cat    []int32 // of nodes, as in graph.Graph
+	cat    []int32 // attributes of nodes, as in graph.Graph.NodeCat
 	attr   []float32
 	degree []int32
 

@@ -50,16 +50,16 @@ type Reasons struct {
 type opened struct {
 	p      *sinks.Predictor
 	rows   *sinks.OpenRows
-	asked  record.Layout // of the graph of a question
-	schema *arrow.Schema // of a question, with roots, and with the numbers of a row if those are read
-	ids    graph.IDs     // of the nodes of the tables
+	asked  record.Layout // layout of the graph of a question
+	schema *arrow.Schema // schema of a question: its graph, its root and, if the model reads them, the numbers of a row
+	ids    graph.IDs     // ids of the nodes of the tables
 	index  *graph.IDIndex
 	named  map[string]int32 // numbers of nodes that no table has, by id
 	names  []string         // ids of the nodes of named, by number; "" = free
 
 	form     Form
 	mu       sync.RWMutex
-	position int64 // of the last event
+	position int64 // position of the last applied event
 }
 
 // open opens a model for questions whose graphs have the layout asked. numbers are the names of the numbers of a row, nil if the model reads none, and

@@ -30,14 +30,14 @@ type OpenNodes struct {
 	opened
 	reach   reach
 	columns GraphColumns
-	layout  record.Layout // of the model
+	layout  record.Layout // layout of the graphs that the model reads
 	inTable []bool        // by node of the tables: whether it has a row
 	spaces  [2]string
 	digest  string
 	unseen  int
 
 	g       *dynamic.Graph
-	words   []dictionary // of edges, by channel
+	words   []dictionary // words of edges, by channel
 	free    []int32      // numbers of nodes without a name, for new ids
 	hasRow  []bool
 	sets    map[graph.Edge]int64 // position of the last SetEdge of an edge
@@ -66,7 +66,7 @@ type GraphColumns struct {
 // dictionary is the words of a channel of edges, those of the tables sorted and then those that events have brought. Number 0 is a missing word.
 type dictionary struct {
 	model   record.Channel
-	numbers map[string]int32 // of words, by text
+	numbers map[string]int32 // number of each word, by its text
 	texts   []string
 	as      []int32 // index of each word in the model
 	sorted  int32   // numbers below it are those of sorted words

@@ -37,7 +37,7 @@ func (h *History) Systems() ([]System, error) {
 		{Name: "trees", Recipe: numbers, New: rowTrees},
 		// The most accurate linear model of what is up to 2 edges around a row: its keys, and the latest earlier rows with these keys.
 		{Name: "words", Recipe: then(before, around), New: best, Epochs: 50, Patience: 10},
-		// Boosted trees on both. They have the best mean over several periods, though another system is often better in one of them.
+		// Boosted trees on the numbers and on the words. They have the best mean over several periods, though another system is often better in one of them.
 		{
 			Name: "trees-words", Recommended: true, rows: true, Recipe: then(before, operators.ExpectColumns{Names: names}, around),
 			New: func(seed uint64, workers int) nn.Saver { // a mean of logits has exact explanations

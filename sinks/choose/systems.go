@@ -87,7 +87,7 @@ func deal(class, group []int32, split []sources.Subset, seed uint64) (train, val
 		return nil, nil, nil, fmt.Errorf("choose: %d rows whose class is known are too few to learn from, to choose by and to test on: %w", len(rows), err)
 	}
 	train = slices.DeleteFunc(folds[0].Train, func(row int32) bool {
-		_, isValid := slices.BinarySearch(folds[1].Test, row) // ascending
+		_, isValid := slices.BinarySearch(folds[1].Test, row) // the rows of Test ascend
 		return isValid
 	})
 	return train, folds[1].Test, folds[0].Test, nil
@@ -95,7 +95,7 @@ func deal(class, group []int32, split []sources.Subset, seed uint64) (train, val
 
 // given returns the parts of a split, and deals missing parts from the training rows.
 func given(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
-	rest := slices.Clone(class) // of the rows to deal, -1 of the others
+	rest := slices.Clone(class) // class of each row to deal, -1 of the other rows
 	for row, p := range split {
 		if class[row] < 0 {
 			continue

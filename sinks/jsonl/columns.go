@@ -97,7 +97,7 @@ type fielder struct {
 	k           int
 	schema      *arrow.Schema
 	finder      field.EdgeFinder
-	dist, edges []int32 // of one field; an edge is its place in the graph, or -1
+	dist, edges []int32 // distances and edges of one field; an edge is its CSR position in the graph, or -1
 }
 
 func newFielder(l record.Layout, k int, s *arrow.Schema) *fielder {
@@ -110,12 +110,12 @@ func (f *fielder) Fork() flow.Stage {
 	return newFielder(f.layout, f.k, f.schema)
 }
 
-// chunk is the columns of an input record.
+// chunk has the columns of an input record, borrowed.
 type chunk struct {
 	graphs  *record.Graphs
 	roots   record.ListView[int32]
 	members []int32
-	cats    []int32 // the distance, then the attributes
+	cats    []int32 // of each member its distance, then its discrete attributes
 	attrs   []float32
 }
 

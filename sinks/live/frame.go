@@ -20,7 +20,7 @@ const (
 	mostClasses = 20
 	mostPoints  = 256
 	mostAlarms  = 20
-	mostLetters = 120 // of a name
+	mostLetters = 120 // letters of a name
 	mostError   = 300
 )
 
@@ -38,7 +38,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 type (
 	frame struct {
 		Name    string     `json:"name"`
-		Seconds Number     `json:"seconds"` // since the page was made
+		Seconds Number     `json:"seconds"` // seconds since the page was made
 		Over    bool       `json:"over"`
 		Failure string     `json:"failure"`
 		Ended   int        `json:"ended"`  // number of ended runs, failed ones included
@@ -69,7 +69,7 @@ type (
 		RowsOut    int64         `json:"rowsOut"`
 		Bytes      int64         `json:"bytes"`
 		Refused    int64         `json:"refused"`
-		Busy       Number        `json:"busy"` // seconds, as the next two
+		Busy       Number        `json:"busy"` // seconds, as are the next two fields
 		Waiting    Number        `json:"waiting"`
 		Blocked    Number        `json:"blocked"`
 		Lag        int64         `json:"lag"`
@@ -87,7 +87,7 @@ type (
 	}
 	learningFrame struct {
 		Stage   string      `json:"stage"`
-		Classes []string    `json:"classes"` // of Matrix; the last stands for all others if Others is above 0
+		Classes []string    `json:"classes"` // names of the rows of Matrix; the last stands for all other classes if Others is above 0
 		Others  int         `json:"others"`
 		Matrix  [][]int     `json:"matrix"` // number of rows, by class and predicted class
 		Bins    []bin       `json:"bins"`
@@ -120,7 +120,7 @@ type learned struct {
 	classes []string
 	cells   []int32 // class of each row of matrix
 	matrix  [mostClasses + 1][mostClasses + 1]int
-	bins    [10]bin // P and Right are sums
+	bins    [10]bin // by probability; P and Right are sums over rows
 	rows    int
 	curve   []point
 	step    int // number of reports in a point

@@ -34,8 +34,8 @@ type Page struct {
 
 	mu      sync.Mutex
 	began   time.Time
-	runs    []*run // running, by start
-	ended   []*run // the latest last
+	runs    []*run // running runs, in the order of their start
+	ended   []*run // ended runs, the latest last
 	last    int    // number of the last run
 	count   [2]int // number of ended runs, and of failed runs
 	total   totals
@@ -53,10 +53,10 @@ type run struct {
 	name    string
 	work    flow.Observed // nil after the end
 	began   time.Time
-	took    time.Duration // after the end
+	took    time.Duration // duration, set at the end
 	failure string
-	stats   flow.Stats // at the end
-	learned []learned  // by stage, up to the last with a report
+	stats   flow.Stats // statistics at the end
+	learned []learned  // reports by stage, up to the last stage with a report
 }
 
 // About is what work tells of itself, beside its stages. A flow.Observed with a method About() live.About is asked for it when a page is open.
@@ -126,7 +126,7 @@ func (p *Page) end(r *run, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.runs, r)
-	if i < 0 { // ended twice
+	if i < 0 { // an earlier call has ended the run
 		return
 	}
 	p.runs = slices.Delete(p.runs, i, i+1)

@@ -26,7 +26,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// Bounds of a stream of lines.
+// These constants bound what a Live reads from a stream of lines.
 const (
 	mostLine  = 1 << 20 // bytes of a line
 	mostLines = 512     // lines of a batch
@@ -185,7 +185,7 @@ type line struct {
 	text  []byte
 	event choose.Event
 	err   error  // why the line is no event
-	place string // place of its message, for the dead letter
+	place string // place of the message of the line, for the dead letter; "" without a message
 }
 
 // lineOf parses a copy of text, which the caller may overwrite.
@@ -382,7 +382,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, read func(n int64) map[str
 	in := bufio.NewReaderSize(r, mostLine)
 	var batch []line
 	size, at := 0, int64(0) // bytes of batch, and of the lines so far
-	var part []byte         // of a line that has no end yet, at most its first mostLine bytes
+	var part []byte         // bytes of a line that has no end yet, at most the first mostLine
 	length := 0             // bytes of this line
 	for {
 		text, err := in.ReadSlice('\n')
@@ -392,7 +392,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, read func(n int64) map[str
 		case err == bufio.ErrBufferFull:
 			continue
 		case err != nil && err != io.EOF:
-			return err // batch is empty: the buffer had no further line
+			return err // no line is lost: batch is empty when the buffer has no further line
 		}
 		if kept := bytes.TrimSpace(part); len(kept) > 0 {
 			one := line{text: kept[:min(len(kept), mostShown)], err: fmt.Errorf("the line has more than %d bytes", mostLine)}

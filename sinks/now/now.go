@@ -48,7 +48,7 @@ var ErrMany = errors.New("now: more events at once than the queue has places for
 type Live struct {
 	opt     Options
 	db      *bbolt.DB
-	waiting atomic.Int64 // number of events that wait
+	waiting atomic.Int64 // number of events of requests that are not done
 
 	write   sync.Mutex // held while events are written and applied
 	meta    meta
@@ -58,22 +58,22 @@ type Live struct {
 	mu      sync.Mutex // guards the fields below, for short steps
 	queue   []*request
 	rows    choose.Changing
-	counts  Stats         // without what Stats adds
+	counts  Stats         // Stats without the fields that the method Stats sets
 	jump    int64         // the greatest jump of the clock of the window
 	moved   chan struct{} // closed when counts.Position grows
-	failure error         // why no event is accepted any more: the store is closed
+	failure error         // error of all later requests, after Close or a failure; nil before
 }
 
-// request is events of one Apply, or of lines.
+// request has the events of one call of Apply, or the lines of a stream.
 type request struct {
-	events []choose.Event   // accepted all or none
-	lines  []line           // of a stream: those that can be accepted
+	events []choose.Event   // events of which all or none are accepted
+	lines  []line           // lines of a stream, each of which is accepted if it can be
 	read   map[string]int64 // how far sources are read with the lines: bytes of a file, numbers of messages
 	came   time.Time
 
 	isDone   bool
 	position int64
-	accepted int // number of events
+	accepted int // number of accepted events
 	err      error
 }
 

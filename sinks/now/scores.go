@@ -8,13 +8,13 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// Bounds of the lists of Learned.
+// A Learned lists the last windows and alarms, at most so many.
 const (
-	mostWindows = 100 // of Learned, the last ones
-	mostAlarms  = 32  // of Learned, the last ones
+	mostWindows = 100
+	mostAlarms  = 32
 )
 
-var windowLessons = 1000 // class events of a Window; tests have fewer
+var windowLessons = 1000 // number of class events of a Window; tests set fewer
 
 // Learned is what has been learned, and how well the model answered before it learned.
 type Learned struct {
@@ -61,7 +61,7 @@ func (a Alarm) String() string {
 	return fmt.Sprintf("drift at position %d: the share of wrong answers rose from %.3f to %.3f", a.Position, a.Before, a.After)
 }
 
-// The answers that are scored beside each other.
+// Each lesson is answered by the learner, by the loaded model and by the most frequent class.
 const (
 	byLearner = iota
 	byLoaded
@@ -80,7 +80,7 @@ type scoring struct {
 // tally is a window that is not full.
 type tally struct {
 	Window
-	Class []int32              // of each lesson
+	Class []int32              // class of each lesson
 	Probs [answerers][]float32 // (Lessons, classes)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// Names of the files of a store.
+// A store is a directory with these files.
 const (
 	storeFile   = "now.db"
 	refusedFile = "refused.jsonl"
@@ -29,7 +29,7 @@ const (
 
 const storeVersion = 1
 
-// Buckets of the file, and keys of meta.
+// These are the buckets of the file, and the keys of the bucket meta.
 var (
 	metaBucket  = []byte("meta")
 	rowBucket   = []byte("rows")    // by position, big-endian: an event with its id
@@ -38,10 +38,10 @@ var (
 	readBucket  = []byte("read")    // by name of a source: the bytes of a file, or the number of the message, that are read
 	metaKey     = []byte("meta")
 
-	// Buckets of a Live that learns. The other buckets then have the events that are no longer in the log.
+	// These buckets and keys are those of a Live that learns. The other buckets then have the events that are no longer in the log.
 	logBucket     = []byte("log") // by position, big-endian: an event with its id
 	learnedBucket = []byte("learned")
-	digestKey     = []byte("digest") // of the model that was loaded
+	digestKey     = []byte("digest") // digest of the model that was loaded
 	rateKey       = []byte("rate")
 	modelKey      = []byte("model") // the checkpoint, whose note is a scoring
 )
@@ -50,10 +50,10 @@ var (
 type meta struct {
 	Version  int      `json:"version"`
 	Tables   string   `json:"tables"`           // digest of the rows that it began with
-	Window   string   `json:"window,omitempty"` // choose.Form.Window
+	Window   string   `json:"window,omitempty"` // window of the graph; see choose.Form.Window
 	Keys     []string `json:"keys"`             // key columns, as COLUMN and SPACE by turns
 	Position int64    `json:"position"`
-	Clock    int64    `json:"clock,omitempty"` // choose.Batch.Clock
+	Clock    int64    `json:"clock,omitempty"` // clock of the window at Position; see choose.Batch.Clock
 }
 
 // openStore opens the file of a directory, which is made if it is not there.
@@ -170,7 +170,7 @@ func sweep(tx *bbolt.Tx, pending []swept) (left []swept, err error) {
 
 // appendEvent puts an event behind those of lower positions.
 func appendEvent(to *bbolt.Bucket, position int64, e choose.Event) error {
-	to.FillPercent = 1 // keys ascend
+	to.FillPercent = 1 // full pages waste no room, since keys only ascend
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err

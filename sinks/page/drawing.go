@@ -15,7 +15,7 @@ import (
 
 // drawing is a graph as SVG.
 type drawing struct {
-	Label         string // its title
+	Label         string // title of the drawing
 	Side          int    // largest width on the page, in pixels
 	Left          int    // least x; Width and Height have the unit of the coordinates
 	Width, Height int
@@ -24,7 +24,7 @@ type drawing struct {
 
 // mark is a node, a circle around X1, Y1, or an edge.
 type mark struct {
-	X1, Y1, X2, Y2, Size int     // radius, or width in tenths
+	X1, Y1, X2, Y2, Size int     // places; Size is the radius of a node, or ten times the width of a line
 	Opacity              float64 // 0 = 1
 	Kind                 string  // class of the style
 	Bond                 string  // type of a bond, such as double, which has two lines

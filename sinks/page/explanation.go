@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	mostDrawn     = 400 // nodes of a drawing
-	mostWords     = 200 // rows of a table
-	mostNamed     = 12  // nodes with names in a drawing of more than 24 nodes, or neighbours of roots with names
-	mostPictures  = 40  // fragments that are drawn
-	mostExplained = 100 // explanations of a page
+	mostDrawn     = 400 // most nodes of a drawing
+	mostWords     = 200 // most rows of a table
+	mostNamed     = 12  // most nodes with names in a drawing of more than 24 nodes, or neighbours of roots with names
+	mostPictures  = 40  // most fragments that are drawn
+	mostExplained = 100 // most explanations of a page
 	mostIndexed   = 10000
-	mostOpen      = 20 // rows of a table without numbers of nodes that are seen before the reader opens the rest
+	mostOpen      = 20 // most rows of a table without numbers of nodes that show before the reader opens the rest
 )
 
 // Explanation is the page of a sinks.Explanation: the answer in a line, its parts (see Parts), drawn into the graph, and the
@@ -127,12 +127,12 @@ type section struct {
 	Rows                        []row
 	Omitted                     int
 	Places, Numbered, Figures   bool
-	Rest                        *section // the rows that the reader opens
+	Rest                        *section // rows that show when the reader opens them; nil if all rows show
 }
 
 type row struct {
 	Part
-	Number        int // in the drawing; 0 = none
+	Number        int // number of the node in the drawing; 0 = none
 	Picture       *drawing
 	Label, Places string
 }

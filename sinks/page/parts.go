@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/operators/earlier"
 )
 
-// Kinds of Part.
+// A Part has one of these kinds.
 const (
 	Bias     = "bias"
 	Whole    = "graph"    // a word about the whole graph, or what no other part has
@@ -19,7 +19,7 @@ const (
 	Own      = "own"      // a word about the roots alone, such as an attribute
 	Asked    = "asked"    // a root, without its own words
 	Node     = "node"     // another node: of roots with its edges towards them
-	Edge     = "edge"     // of a graph
+	Edge     = "edge"     // an edge of a graph
 	Fragment = "fragment" // a subgraph, and all words about it
 	Word     = "word"     // a word with more places than are listed, or with a large one
 )

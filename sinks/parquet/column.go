@@ -16,14 +16,14 @@ const batch = 1 << 17
 
 // column writes the values of one column, page by page.
 type column interface {
-	begin(p *pages) // prepares the next file
+	begin(p *pages) // sets the file that write writes to
 	write(a arrow.Array) error
-	end() (chunk, error) // ends the row group
+	end() (chunk, error) // writes the last page of a row group
 }
 
 // pager collects the rows of a column, and writes them page by page.
 type pager struct {
-	depth int // 0, 1 or 2 nested lists
+	depth int // number of nested lists around a value, 0 to 2
 	out   *pages
 	page  page
 	c     chunk
@@ -31,7 +31,7 @@ type pager struct {
 
 func newPager(depth int) pager {
 	p := pager{depth: depth}
-	p.page.rep.width, p.page.def.width = depth, depth+1 // levels up to 1 or 2, and 2 or 4
+	p.page.rep.width, p.page.def.width = depth, depth+1 // in bits: repetition levels are at most depth, definition levels at most 2·depth
 	return p
 }
 
@@ -53,13 +53,13 @@ func (p *pager) end() (c chunk, err error) {
 	return c, err
 }
 
-// typed is a column of T.
+// typed is a column of values of type T, or of lists of them.
 type typed[T record.Value] struct {
 	pager
 	put  func(b []byte, v []T) []byte // appends the bytes of v
 	size int                          // bytes of a value
 
-	low, top T // bounds of a row group, at depth 0
+	low, top T // least and greatest value of a row group, at depth 0; valid if bounded
 	bounded  bool
 	hasNaN   bool // some value is NaN
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// valueType is how values of an Arrow type are stored.
+// valueType describes the storage of values of an Arrow type.
 type valueType struct {
 	kind    int                    // number of the physical type in parquet.thrift
 	column  func(depth int) column // returns the writer of a column in depth nested lists
-	logical func(c *compact)       // writes the logical type of a schema node; or nil
-	most    int                    // largest depth
+	logical func(c *compact)       // writes the logical type of a schema node; nil if there is none
+	most    int                    // largest number of nested lists
 }
 
-// types are those of records of graphs.
+// types has the Arrow types that records of graphs have.
 var types = map[arrow.Type]valueType{
 	arrow.UINT8: {1, func(depth int) column {
 		return newTyped(depth, func(b []byte, v []uint8) []byte {
@@ -34,7 +34,7 @@ var types = map[arrow.Type]valueType{
 	arrow.FLOAT32: {4, numbers[float32], nil, 2},
 	arrow.FLOAT64: {5, numbers[float64], nil, 2},
 	arrow.STRING: {6, func(depth int) column { return &texts{newPager(depth)} }, func(c *compact) {
-		c.int32(6, 0) // UTF8
+		c.int32(6, 0) // 0 is the converted type UTF8
 		c.group(10, func() { c.group(1, func() {}) })
 	}, 1},
 }
@@ -61,7 +61,7 @@ func unsigned(bits byte, converted int) func(c *compact) {
 type leaf struct {
 	valueType
 	name  string
-	depth int // nested lists
+	depth int // number of nested lists around a value
 }
 
 // leafOf returns the schema of a column.
@@ -107,11 +107,11 @@ func (l leaf) elements(each func(fields func(c *compact))) {
 			c.int32(3, repetition(outer))
 			c.text(4, group)
 			c.int32(5, 1)
-			c.int32(6, 3) // LIST
+			c.int32(6, 3) // 3 is the converted type LIST
 			c.group(10, func() { c.group(3, func() {}) })
 		})
 		each(func(c *compact) {
-			c.int32(3, 2) // repeated
+			c.int32(3, 2) // 2 is the repetition type repeated
 			c.text(4, "list")
 			c.int32(5, 1)
 		})
@@ -173,7 +173,7 @@ func footer(leaves []leaf, groups []rowGroup, codec int, notes [][2]string) []by
 		c.text(2, notes[i][1])
 	})
 	c.text(6, "sanflow")
-	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // bounds are in the order of the type
+	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // the bounds of each column have the order of its type
 	c.close()
 	return append(binary.LittleEndian.AppendUint32(c.b, uint32(len(c.b))), magic...)
 }

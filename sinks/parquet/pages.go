@@ -16,7 +16,7 @@ type page struct {
 	values   []byte
 	rows     int
 	levels   int
-	present  int // values; the other levels are empty lists
+	present  int // number of values; the other levels are those of empty lists
 }
 
 func (p *page) reset() {
@@ -29,11 +29,11 @@ func (p *page) reset() {
 type chunk struct {
 	at                int64 // position of its first page
 	levels            int64
-	plain, compressed int64 // bytes, headers of pages included
+	plain, compressed int64 // number of bytes before and after compression, headers of pages included
 	low, top          []byte
 }
 
-// Numbers of parquet.thrift.
+// The format names compressions, encodings and kinds of pages by these numbers of parquet.thrift.
 const (
 	codecNone   = 0
 	codecSnappy = 1
@@ -69,7 +69,7 @@ func codecOf(name string) (codec int, c compressor, ok bool) {
 type pages struct {
 	w        io.Writer
 	at       int64
-	compress compressor // nil for none
+	compress compressor // nil: pages are not compressed
 	packed   []byte
 	head     compact
 }

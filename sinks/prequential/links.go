@@ -47,9 +47,9 @@ type Links struct {
 	targets   []int32 // known targets, in order of arrival
 	known     []bool  // by node, whether it is a target
 	recent    []int32 // the last targets of all sources
-	learned   int     // edges that were learned
+	learned   int     // number of edges that were learned
 	most      int64   // the largest number of candidates
-	questions int64   // questions so far
+	questions int64   // number of questions so far
 	alarms    []drift.Alarm
 
 	candidates []int32
@@ -187,7 +187,7 @@ func (l *Links) start() error {
 	if l.Every < 1 || l.Candidates < 0 || l.Candidates == 1 {
 		return fmt.Errorf("prequential: Every is %d, Candidates %d, want positive numbers and no single candidate", l.Every, l.Candidates)
 	}
-	const most = 1 << 20 / (1 + mostRecent + 2*negatives) // candidates in memory, 240 bytes each
+	const most = 1 << 20 / (1 + mostRecent + 2*negatives) // bound of the edges of a batch, whose candidates take 240 bytes each in memory
 	if l.Every > most {
 		return fmt.Errorf("prequential: Every is %d, want at most %d", l.Every, most)
 	}
@@ -377,6 +377,6 @@ const (
 	negatives  = 32
 	mostRecent = 64
 
-	mostTargets    = 10_000 // targets that are all candidates
-	sampledTargets = 1000   // candidates of more targets
+	mostTargets    = 10_000 // up to so many targets, all of them are candidates
+	sampledTargets = 1000   // number of candidates drawn from more targets
 )

@@ -36,15 +36,15 @@ type Report struct {
 	Alarms      []drift.Alarm // Position counts questions from 0
 }
 
-const lastAnswers = 1 << 17 // pairs of scores for AUC and AP
+const lastAnswers = 1 << 17 // number of pairs of scores that AUC and AP are computed from
 
-// meter sums answers.
+// meter sums the reciprocal ranks of answers, and keeps scores for AUC and AP.
 type meter struct {
 	n, right int
 	sum      float64
 	base     [4]float64 // sums of 1/rank of temporal.Baselines
 	score    []float64
-	positive []bool // of each score
+	positive []bool // by index in score: whether the candidate was the true answer
 }
 
 // scores returns the means.

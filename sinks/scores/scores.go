@@ -82,7 +82,7 @@ func (c Columns) schema(positions bool) (*arrow.Schema, error) {
 type answers struct {
 	columns   Columns
 	schema    *arrow.Schema
-	build     *array.RecordBuilder // of the current record
+	build     *array.RecordBuilder // builder of the current record
 	rows      int64                // rows of all records
 	predictor flow.Writer          // the writer of sinks.Predict, which calls write
 }

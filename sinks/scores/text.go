@@ -112,7 +112,7 @@ func appendValue(b []byte, col arrow.Array, i int) []byte {
 // csvEncoder writes one file of comma-separated values.
 type csvEncoder struct {
 	out  *csv.Writer
-	text []string // of one row
+	text []string // texts of the values of one row
 	b    []byte
 }
 
@@ -140,8 +140,8 @@ func (e *csvEncoder) Abandon() {}
 // jsonEncoder writes one file of JSON objects.
 type jsonEncoder struct {
 	out    *bufio.Writer
-	keys   [][]byte // what precedes the value of a column
-	shapes [][]int  // of the lists of a column
+	keys   [][]byte // by column: the text before its value, with the key
+	shapes [][]int  // by column: the shape of its lists; nil without one
 	b      []byte
 }
 

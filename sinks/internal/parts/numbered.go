@@ -35,9 +35,9 @@ type numbered struct {
 	parts    []string           // parts of the old manifest and of this run
 	upload   file.Upload
 	begun    bool // the file manifest.Unfinished of this run exists
-	unsure   bool // the manifest may be the new one, after an error
+	unsure   bool // the new manifest may have been published, although an error came
 
-	// Only for a directory.
+	// The next fields are set for a directory only.
 	lock io.Closer
 	made []string // directories that this run made
 	fs   file.FS

@@ -115,9 +115,9 @@ type writer struct {
 	format Format
 	place  place
 
-	enc         Encoder // of the current file, or nil
+	enc         Encoder // encoder of the current file; nil if none is open
 	out         *output
-	rows        int64 // of the current file
+	rows        int64 // rows of the current file
 	total, size int64 // rows and bytes of complete files
 
 	records, durable int64
