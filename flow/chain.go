@@ -23,7 +23,7 @@ func (s step) forks() bool {
 	return forker && !flusher
 }
 
-// fork returns the step of another worker.
+// fork returns a copy of a step for another worker.
 func (r *run) fork(s step) (step, error) {
 	err := r.guard(s.count.stage, func() error {
 		if s.stage = s.stage.(Forker).Fork(); s.stage == nil {

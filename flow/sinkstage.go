@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// sinkStage is an open Sink.
+// sinkStage is an open Sink with its input. It removes the claims of the rows that the Writer has written.
 type sinkStage struct {
 	run    *run
 	in     *edge

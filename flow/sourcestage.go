@@ -7,14 +7,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// sourceStage is an open Source.
+// sourceStage is an open Source with its output.
 type sourceStage struct {
 	run      *run
 	out      *edge
 	to       taker // receiver of the records: out, or the sink on the same goroutine
 	reader   Reader
 	schema   *arrow.Schema
-	outlived bool // the pipeline calls the reader after its end, and closes it
+	outlived bool // the reader is called after serve, as an Acker or a Seeker, so the pipeline closes it later
 	count    *counter
 	places   *Places // of a Seeker whose sink is a Resumer, or nil
 }

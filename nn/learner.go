@@ -60,7 +60,7 @@ func (c *Learner) Save(w io.Writer) error { return c.save(w, c.info) }
 // Metadata returns the notes of the file; see Saver.
 func (c *Learner) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
 
-// fits accepts any shape.
+// fits accepts any shape. Models that do not have their own fits.
 func (c *Learner) fits(Shape) error { return nil }
 
 // learner is the state that Init creates.

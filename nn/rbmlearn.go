@@ -60,7 +60,7 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 	return Result{Rows: rows, Loss: loss}, nil
 }
 
-// grow allocates the memory of a step.
+// grow makes the memory of a step large enough for that many rows.
 func (r *RBM) grow(rows int) {
 	r.vis = scratch.Resize(r.vis, 2*rows*r.visible)
 	r.hid = scratch.Resize(r.hid, 2*rows*r.Hidden)

@@ -10,7 +10,7 @@ import (
 // body is the layers of a model up to the features that the output layer reads. It owns its activations and
 // gradients and is used by one goroutine at a time. Bodies can share weights.
 type body interface {
-	// init draws the weights.
+	// init draws the initial weights of the body.
 	init(r random.Source)
 
 	// width is the number of features of a row.

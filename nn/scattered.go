@@ -38,7 +38,7 @@ func (s *scattered) reset() {
 	s.rows = s.rows[:0]
 }
 
-// grads returns the gradients of s.rows.
+// grads returns the gradients of s.rows, with padding: stride values for each row.
 func (s *scattered) grads() []float32 { return s.grad[:len(s.rows)*s.stride] }
 
 // positions sets places to the positions of rows in the gradient, and adds the new ones.
@@ -58,7 +58,7 @@ func (s *scattered) positions(rows, places []int32) {
 	}
 }
 
-// of returns the gradient of s.rows[j].
+// of returns the gradient of s.rows[j], without padding.
 func (s *scattered) of(j int) []float32 { return s.grad[j*s.stride:][:s.size] }
 
 // add adds the gradient from of the same table, and clears from.
@@ -106,7 +106,7 @@ func (r *replica) update(opt stepper, decay float64, n int) bool {
 	return true
 }
 
-// squares returns the sum of the squares of the gradient.
+// squares returns the sum of the squares of the gradient of all weights.
 func (r *replica) squares() float64 {
 	body, ok := r.body.(scatterer)
 	if !ok {
@@ -131,7 +131,7 @@ func (s *scattered) whole(p *layer.Params, f func() bool) bool {
 	return done
 }
 
-// addGrad adds the gradient of another replica.
+// addGrad adds the gradient of another replica of the model to that of r.
 func (r *replica) addGrad(from *replica) {
 	body, ok := r.body.(scatterer)
 	if !ok {

@@ -22,7 +22,7 @@ type Shape struct {
 	Targets   []int    `json:",omitempty"` // of a Targets: the classes of each target, 0 of a number, in place of Classes
 }
 
-// clone returns a deep copy.
+// clone returns a copy of s that shares no memory with s.
 func (s Shape) clone() Shape {
 	s.Cats, s.EdgeCats, s.Counts = slices.Clone(s.Cats), slices.Clone(s.EdgeCats), slices.Clone(s.Counts)
 	s.Columns, s.Targets = slices.Clone(s.Columns), slices.Clone(s.Targets)

@@ -16,12 +16,12 @@ type unit struct {
 	Deviation float32 `json:"deviation"` // 0 = 1
 }
 
-// output converts a value to an output.
+// output converts a value to an output: its distance from the mean in standard deviations.
 func (u unit) output(v float32) float64 {
 	return (float64(v) - float64(u.Mean)) / float64(u.size())
 }
 
-// value converts an output to a value.
+// value converts an output to a value, as the inverse of output.
 func (u unit) value(y float32) float64 { return float64(u.Mean) + float64(u.size())*float64(y) }
 
 // size is the difference of the values of two outputs that differ by 1.

@@ -71,7 +71,7 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 	return o, err
 }
 
-// openFields sets the fields of o.
+// openFields sets the nodes and edges of o, the tensors of fields, after it has checked their types and shapes.
 func (b Batch) openFields(o *batch, s Shape) (err error) {
 	rows, w, k := o.rows, s.W, s.K
 	if o.nodes.Cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {

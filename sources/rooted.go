@@ -132,7 +132,7 @@ type rootedReader struct {
 	Rooted
 	mem    memory.Allocator
 	build  *record.Builder
-	schema *arrow.Schema // of the rows before Once
+	schema *arrow.Schema // schema of the rows before Once
 	once   *flow.Direct
 
 	base     arrow.Record // record of the current graph, and from its first row on the result of Once; or nil
@@ -208,7 +208,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	return r.base, nil
 }
 
-// drop releases the current graph.
+// drop releases the record of the current graph.
 func (r *rootedReader) drop() {
 	if r.base != nil {
 		r.base.Release()

@@ -83,7 +83,7 @@ type seqReader struct {
 	seq   Seq
 	pump  *pump // sends the graphs of Iter to seq.Chan; nil without Iter
 	build *record.Builder
-	ahead *Item // did not fit the last record
+	ahead *Item // graph that did not fit the last record, or nil
 	count int64
 	err   error
 }

@@ -14,7 +14,7 @@ import (
 // IDSpaces says whether equal ids at the two ends of an edge are one node.
 type IDSpaces int8
 
-// The spaces of ids.
+// The id spaces of the two ends of an edge.
 const (
 	guessSpaces IDSpaces = iota // two spaces if SpacesOf recognizes them, else one
 	OneSpace                    // equal ids are one node

@@ -81,7 +81,7 @@ type tableField struct {
 	kind  fieldKind
 	keys  *keys // dictionary of a key column
 
-	channel string   // channel name
+	channel string   // name of the channel that the column is read into
 	words   texts    // dictionary of words or classes
 	most    int      // maximum number of distinct words
 	part    bool     // words name subsets
@@ -104,7 +104,7 @@ type tableField struct {
 	cats    reading.Chunks[int32] // words or keys of all rows; -1 = missing
 	attrs   reading.Chunks[float32]
 	times   reading.Chunks[float64]
-	timed   bool // a time was read
+	timed   bool // a time was read, which has set dates
 	dates   bool // times are dates, not numbers
 	moments []float64
 	scratch []byte
@@ -224,7 +224,7 @@ func (t *tableScan) named(column, usual, neo4j string) string {
 	return found
 }
 
-// others returns the columns that become attributes.
+// others returns the columns that become attributes, sorted: attributes or, if it is nil, all that are not selected, ignored or unnamed.
 func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
 	for _, name := range ignore {
 		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {

@@ -104,7 +104,7 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	return reread(ctx, all, &s.earlier, func() (*TableSet, error) { return s.read(ctx) })
 }
 
-// keyKind identifies a dictionary.
+// keyKind identifies a dictionary in all readings of the same tables.
 type keyKind int8
 
 const (

@@ -71,7 +71,7 @@ type textReader struct {
 // Notes returns a line about comments behind the first row.
 func (r *textReader) Notes() []string { return commentNotes(r.comments, r.l.File, len(r.columns)) }
 
-// open determines the column names.
+// open sets the columns to the words of the first line. If one is a number or a date, the line is a row, and the names are 1, 2, …
 func (r *textReader) open() error {
 	if err := r.l.Begin(false); err != nil {
 		return err
@@ -105,9 +105,9 @@ func (r *textReader) open() error {
 	return nil
 }
 
-// textSplit splits lines of values.
+// textSplit is the splitter of lines whose values are separated by blanks, or by one character.
 type textSplit struct {
-	l       *reading.Lines // makes the errors, with file and line
+	l       *reading.Lines // input; errors name its file
 	comma   byte           // separator; 0 = blanks
 	columns int            // number of columns; 0 = first line not read yet
 	line    []byte         // copy of the first line

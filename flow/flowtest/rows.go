@@ -102,7 +102,7 @@ func cloneData(mem memory.Allocator, d arrow.ArrayData) arrow.ArrayData {
 	return array.NewData(d.DataType(), d.Len(), bufs, children, d.NullN(), d.Offset())
 }
 
-// fingerprint hashes the buffers behind records.
+// fingerprint hashes all buffers of records. It differs if an operator has changed one of them.
 func fingerprint(recs []arrow.Record) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

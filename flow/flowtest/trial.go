@@ -139,7 +139,7 @@ func last(in []arrow.Record) int64 {
 	return -1
 }
 
-// feed is the source of a trial.
+// feed is the source of a trial. It counts the calls of Open and Close.
 type feed struct {
 	trial
 	left           *catch
@@ -220,7 +220,7 @@ func (a acker) Ack(pos int64) {
 	a.acked = pos
 }
 
-// catch is the sink of a trial.
+// catch is the sink of a trial. It keeps the records, and counts the expected rows that have not arrived.
 type catch struct {
 	trial
 	n       int
@@ -261,7 +261,7 @@ func (c *catch) count(rec arrow.Record) {
 	}
 }
 
-// await reports a missing row up to pos.
+// await returns an error if an expected row with a position up to pos has not arrived.
 func (c *catch) await(pos int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

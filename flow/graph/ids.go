@@ -14,7 +14,7 @@ import (
 // IDKind is the type of the ids of nodes.
 type IDKind string
 
-// The kinds of ids.
+// The types of the ids of nodes.
 const (
 	NoIDs     IDKind = ""       // a node has its number and no other id
 	Int64IDs  IDKind = "int64"  // any 64-bit integer

@@ -44,7 +44,7 @@ type intake struct {
 	received, repeated, letters int64
 }
 
-// key is the ID of a message.
+// key is the ID of a message: its producer, and its number among the messages of the producer.
 type key struct {
 	producer string
 	number   int64

@@ -78,7 +78,7 @@ type idled struct{ error }
 
 func (idled) Unwrap() error { return io.EOF }
 
-// reader is an open Source.
+// reader is an open Source. It decodes the messages that intake returns.
 type reader struct {
 	*intake
 	mem    memory.Allocator

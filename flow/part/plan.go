@@ -119,7 +119,7 @@ func (p *Plan) differs(there *Plan) error {
 	return nil
 }
 
-// getJSON reads a small file.
+// getJSON decodes a file of at most maxJSON bytes. A file that is longer or no JSON is ErrDamaged.
 func getJSON(ctx context.Context, b file.Bucket, name string, into any) error {
 	o, err := b.Get(ctx, name)
 	if err != nil {

@@ -99,7 +99,7 @@ var _ flow.Seeker = (*reader)(nil)
 
 func (r *reader) Schema() *arrow.Schema { return r.schema }
 
-// number returns the number of the part at r.at.
+// number returns the index in the plan of the part at r.at. Each epoch after the first has a random order.
 func (r *reader) number() int {
 	if r.at.Epoch == 0 {
 		return r.at.Part

@@ -13,7 +13,7 @@ import (
 // Binding is the layout that a schema describes, read once. It is safe for concurrent use.
 type Binding struct {
 	Layout Layout
-	basics [4]int // indices of the columns in the variable basics
+	basics [4]int // index in the schema of each column in the variable basics
 	kinds  []boundKind
 }
 

@@ -16,7 +16,7 @@ type Value interface {
 	uint8 | int32 | int64 | float32 | uint64 | float64
 }
 
-// number returns the index of T in tables of types.
+// number returns the index of T in plainTypes, listTypes and nestedTypes.
 func number[T Value]() int {
 	var zero T
 	switch any(zero).(type) {
@@ -335,7 +335,7 @@ var (
 	nestedTypes = listsOf(listTypes)
 )
 
-// listsOf returns the types of lists of some types.
+// listsOf returns, for each of some types, the type of lists of it.
 func listsOf(types [len(plainTypes)]arrow.DataType) (lists [len(plainTypes)]arrow.DataType) {
 	for i, t := range types {
 		lists[i] = arrow.ListOf(t)

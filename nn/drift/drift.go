@@ -87,7 +87,7 @@ func (a *ADWIN) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// mean returns the mean of the window.
+// mean returns the mean of the window, 0 for an empty one.
 func (a *ADWIN) mean() float64 { return a.sum / float64(max(a.n, 1)) }
 
 // Add adds a number, clamped to [0, 1], and reports whether the mean has changed. NaN is left out.
@@ -171,7 +171,7 @@ func (a *ADWIN) cut() bool {
 	return false
 }
 
-// drop removes the oldest bucket from the window.
+// drop removes the oldest bucket from the window, and returns its sum and its number of values.
 func (a *ADWIN) drop() (sum float64, n int64) {
 	last := len(a.rows) - 1
 	b := a.rows[last][0]

@@ -30,8 +30,8 @@ type SVM struct {
 	// each row if that is more.
 	MaxSteps int
 
-	classes []int32   // ascending
-	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
+	classes []int32   // classes of the training rows, ascending
+	pairs   []svmPair // all pairs of indices into classes: 0 and 1, 0 and 2, … 1 and 2, …
 }
 
 // svmPair separates two classes: the first one where Σ coef·K + bias > 0.

@@ -22,12 +22,12 @@ const (
 // page has the fields of a page header, for all types of pages.
 type page struct {
 	kind               int
-	plain, packed      int  // decompressed and stored sizes
+	plain, packed      int  // decompressed and stored sizes in bytes
 	crc                *int // nil without a checksum
 	values, encoding   int
 	defEncoding        int
 	repEncoding        int
-	defBytes, repBytes int  // level sizes of a version 2 page
+	defBytes, repBytes int  // sizes in bytes of the levels of a version 2 page
 	compressed         bool // the values of a version 2 page are compressed
 	hasInner           bool // the header of the kind of page is there
 }

@@ -22,7 +22,7 @@ type edgeLines struct {
 	line  []int32 // line numbers sorted by graph; nil if the file is sorted by graph
 	cat   []int32 // edge labels and attributes in file order
 	attr  []float32
-	one   rows.Arcs // scratch of method of
+	one   rows.Arcs // lines that the method of returned last
 }
 
 func (e *edgeLines) at(line int) graph.Edge {

@@ -56,7 +56,7 @@ func (k *occurrences) chain(last int32, do func(slot int32)) {
 	}
 }
 
-// key returns an edge in its canonical direction.
+// key returns an edge in its canonical direction: from the smaller node if the graph is undirected.
 func (g *Graph) key(u, v int32) graph.Edge {
 	if !g.settings.Directed && u > v {
 		u, v = v, u

@@ -87,7 +87,7 @@ func Records(ctx context.Context, p flow.Pipeline) iter.Seq2[arrow.RecordBatch, 
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
-				select { // the loop borrows the record until then
+				select { // the loop borrows the record until it asks for the next, or ends
 				case <-taken:
 				case <-left:
 				}
