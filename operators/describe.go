@@ -93,7 +93,7 @@ type describer struct {
 
 	rec   arrow.Record // record of the current row, borrowed
 	roots record.ListView[int32]
-	held  *sharedGraph // graph of the last row
+	held  *sharedGraph // shared graph of the last row; nil before the first
 	out   *record.Fixed[float32]
 }
 

@@ -51,8 +51,8 @@ type shuffler struct {
 	Shuffle
 	schema *arrow.Schema
 	rng    *rand.Rand
-	held   []heldRow // at most Size
-	ready  []heldRow // at most Rows, drawn and not yet emitted
+	held   []heldRow // rows to draw from, at most Size
+	ready  []heldRow // rows that were drawn and are not yet emitted, at most Rows
 }
 
 var _ flow.Flusher = (*shuffler)(nil)

@@ -287,7 +287,7 @@ type standardizer struct {
 
 // scaledTensor is a tensor column that is rewritten.
 type scaledTensor struct {
-	name      string // empty without the column
+	name      string // name of the column; empty if records lack it
 	cells, in int    // cells of a row, and channels of a cell
 	missing   []int
 	values    []float32

@@ -100,10 +100,10 @@ func (o *AtlasOptions) check() error {
 }
 
 const (
-	mostCandidates = 512     // words in the comparison
+	mostCandidates = 512     // most words in the comparison
 	mostCounted    = 1 << 22 // bound of words × (outputs + 8) in memory; beyond it the weaker words are left out
-	mostPresent    = 1 << 12 // graphs in the comparison of words
-	mostShown      = 60      // nodes of an example
+	mostPresent    = 1 << 12 // most graphs in the comparison of words
+	mostShown      = 60      // most nodes of an example
 	alikeGraphs    = 0.9     // least overlap (Jaccard) of the graphs of two alike words
 	alikeNodes     = 0.5     // least overlap (Jaccard) of their nodes in an example
 )
@@ -138,7 +138,7 @@ type atlas struct {
 	motifs, most int
 	read         func()
 
-	words  []*candidate // the strongest first
+	words  []*candidate // words that may become motifs, the strongest first
 	at     map[uint64]*candidate
 	groups []*group
 }
@@ -147,7 +147,7 @@ type atlas struct {
 type candidate struct {
 	id       uint64
 	strength float64
-	weights  []float64 // by class, summed over graphs
+	weights  []float64 // sum of the weights over graphs, by class
 	graphs   int
 	count    float64
 	present  []uint64 // bit set of the first mostPresent graphs with the word

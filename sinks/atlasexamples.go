@@ -65,9 +65,9 @@ type occurrence struct {
 	id    uint64
 	of    count.Counter
 	graph *graph.Graph
-	roots []int32      // count.Occurrence.Nodes
-	nodes []int32      // members, ascending
-	edges []graph.Edge // members
+	roots []int32      // nodes that locate the word; see count.Occurrence.Nodes
+	nodes []int32      // nodes of the occurrence, ascending
+	edges []graph.Edge // edges of the occurrence
 }
 
 // pattern returns the members alone. The word depends on an attribute of a member if the word does not occur when the attribute has another

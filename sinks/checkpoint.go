@@ -76,7 +76,7 @@ type progress struct {
 	lock    *file.Pending
 	written time.Time
 	dirty   bool  // the model has learned since it was stored in the file
-	records int64 // records so far
+	records int64 // number of records that came, skipped ones included
 	durable int64 // records that the model in the file has learned from
 
 	places *flow.Places // places of the source; nil if it has none

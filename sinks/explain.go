@@ -277,7 +277,7 @@ func (e *Explanation) numbers(row arrow.Record) error {
 	return nil
 }
 
-// classNames returns the names of n classes.
+// classNames returns the names of n classes, or their numbers if classes have no names.
 func (p *Predictor) classNames(n int) (names []string) {
 	for i := range n {
 		names = append(names, className(p.classes, i))
@@ -529,7 +529,7 @@ func eachWord(ctx context.Context, rec arrow.Record, ops operators.Recipe, ids g
 	return view, nil
 }
 
-// dictionary returns the words of a layout.
+// dictionary returns the names of the attributes and words of a layout, for the texts of counted words.
 func dictionary(l *record.Layout) count.Dictionary {
 	word := func(channels []record.Channel) func(int, int32) string {
 		return func(channel int, value int32) string {

@@ -86,10 +86,10 @@ func (c *cells) width() int {
 // fieldCells are the cells of all fields of a record.
 type fieldCells struct {
 	*cells
-	members []int32   // (B, w, k)
-	cats    []int32   // (B, w, n, d)
-	reals   []float32 // (B, w, n, c)
-	fields  int       // B·w
+	members []int32   // column members, (B, w, k) for B rows
+	cats    []int32   // column cats of the cells, (B, w, n, d) for d cards; nil without cards
+	reals   []float32 // column reals of the cells, (B, w, n, attrs); nil without attrs
+	fields  int       // number of fields, B·w
 }
 
 func (c *cells) of(rec arrow.Record) (f fieldCells, err error) {

@@ -16,7 +16,7 @@ type bitSearch struct {
 	visited int
 	stop    func() bool // nil never stops
 	found   refine.Automorphisms
-	order   [64]int32 // current path
+	order   [64]int32 // nodes that the current path has placed, by position
 	best    [64]int32
 	// matrix has the rows of the best matrix. If complete is false, the current path leads to a
 	// leaf better than all before, and only its rows are valid.

@@ -178,7 +178,7 @@ func (l *labelCounter) Count(in Input, bag *Bag) error {
 type part struct {
 	channel int
 	value   int32
-	beside  bool     // together with the first attribute
+	beside  bool     // the word has the first attribute too
 	nodes   [2]int32 // the node twice, or both ends of the edge
 }
 

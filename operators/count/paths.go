@@ -42,7 +42,7 @@ type pathCounter struct {
 	labels  labeler
 	kinds   kinds
 	counts  []float64 // by kind: number of nodes of a level
-	met     []int32   // kinds of a level
+	met     []int32   // kinds that a level has
 	seen    []int32   // by node: number of the last search that met it
 	reached []int32   // nodes of a search, in its order
 	around  Bag       // paths from one node, for Contexts

@@ -67,9 +67,9 @@ type State struct {
 	views  []view
 	seen   []*pairs // combinations of key columns a < b, at a·keys + b
 	at     parts
-	rows   Rows      // in the order of Add
+	rows   Rows      // rows in the order of Add
 	known  [][]int32 // rows of each class, in the order of time
-	shares []int     // classes with columns
+	shares []int     // classes whose shares have columns
 	cut    *cut      // if not nil, decides which classes are known
 
 	newest  int32  // last added row of known time

@@ -113,7 +113,7 @@ func (s *induced) of(p *problem) *graph.Graph {
 	return h
 }
 
-// rows copies the numbered rows of a matrix to to, and returns it.
+// rows overwrites to with the rows of a matrix that numbers lists, and returns it. width is the length of a row.
 func rows[T any](to, matrix []T, numbers []int32, width int) []T {
 	to = to[:0]
 	if width > 0 {

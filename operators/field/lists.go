@@ -78,7 +78,7 @@ func (l *lists) color(r *refine.Refiner, n int) {
 
 // selection is the result of a cut to k.
 type selection struct {
-	nodes []int32 // ascending, borrowed
+	nodes []int32 // selected nodes, ascending, borrowed
 	by    how
 	// compared is the number of selections that the search compared, exact whether its budget
 	// sufficed, canon the number of canonical orders of each quality.

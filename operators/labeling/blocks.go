@@ -24,7 +24,7 @@ type blocks struct {
 	// squared[v] is the sum over the blocks below v of the squared number of their nodes.
 	hanging []int32
 	squared []uint64
-	top     []int32 // by block: its top
+	top     []int32 // by block: its first node in the search
 	below   []int32 // by block: number of nodes below its top, in the block and beyond
 
 	parent, low, next, stack []int32

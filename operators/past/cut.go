@@ -191,7 +191,7 @@ type Cutter struct {
 	knownAt float64
 
 	nodes []int32 // numbers in the whole graph; ^i is node i of the star
-	isRow []bool  // by index in nodes
+	isRow []bool  // by index in nodes: whether the node is a row
 	links []link  // result of linksOf
 	ends  []ends  // rows behind each key of a ring; scratch of rowsBehind
 	near  []int32 // last row before the row at each of its keys, nodes 1, 2, …, or -1

@@ -190,7 +190,7 @@ type trial struct {
 	Positive string `json:"positive"`
 	net      nn.Saver
 	recipe   operators.Recipe
-	heat     sinks.Temperature // fitted on the validation rows
+	heat     sinks.Temperature // temperature that was fitted on the validation rows
 	classes  bool              // the smoothing propagates the classes of training nodes
 }
 

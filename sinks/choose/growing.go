@@ -27,17 +27,17 @@ type Changing interface {
 	Form() Form
 	// Grows returns why no event can be accepted, or nil.
 	Grows() error
-	// Digest tells what one set of tables has, without what events have changed, from what others have.
+	// Digest returns a hash of the tables, without the changes by events. It distinguishes sets of tables.
 	Digest() string
 	// Begin returns an empty batch.
 	Begin() *Batch
 	// Apply makes changes of a batch, in its order. Position is that of the last of them.
 	Apply(position int64, changes ...*Change)
-	// Swept returns what a store need not have any more, once.
+	// Swept returns the entries of a store that have become unneeded since its last call.
 	Swept() []Stored
-	// Advance makes the clock of a window that of a Batch, as if events had come that the store has not any more.
+	// Advance sets the clock of the window to that of a Batch. A store calls it, since it no longer has all events that moved the clock.
 	Advance(clock int64)
-	// Ask makes questions by ids, and then of rows that are in no table, all at one position.
+	// Ask returns questions about the ids and then about rows that are in no table, and the position of the events that all of them know.
 	Ask(ids []string, rows []Row) ([]*Question, int64, error)
 	// Predict returns the answer to a question.
 	Predict(ctx context.Context, q *Question) (sinks.Answer, error)
@@ -49,7 +49,7 @@ type Changing interface {
 	Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error)
 	// Positive is the class that AUC and AP are about, -1 if there are other than two.
 	Positive() int
-	// Close frees what was opened, but for the model.
+	// Close frees everything except the model.
 	Close() error
 }
 
@@ -125,7 +125,7 @@ type Batch struct {
 	now, added     int64           // latest time, and number of added edges; see dynamic.Graph.Clock
 }
 
-// newBatch returns an empty batch.
+// newBatch returns an empty batch. Its method Add holds lock, and calls prepare for each event.
 func newBatch(lock *sync.RWMutex, prepare func(*Batch, *Change) error) *Batch {
 	return &Batch{lock: lock, prepare: prepare, hasRow: map[string]bool{}, exists: map[string]bool{}, rows: map[int32]int{}}
 }

@@ -228,7 +228,7 @@ func (o *OpenNodes) readNode(c *Change) error {
 
 // statistic is an attribute of an edge over all its rows.
 type statistic struct {
-	name string // such as "min"
+	name string // kind of the statistic, such as "min"
 	at   int    // index of the attribute
 	base int    // index of the attribute that the statistic is of; -1 = the attribute is the number of rows
 }

@@ -59,7 +59,7 @@ type History struct {
 	rows          earlier.Rows
 	pairs         [][2]int    // pairs of key columns that form a key too
 	asked         bool        // made by HistoryOf, with the pairs of the model and without cuts
-	cuts          []int       // see earlier.Cuts
+	cuts          []int       // cuts of the replay; see earlier.Cuts
 	seen          [][]float32 // numbers of rows from earlier rows, and, in reverse order of rows, from later rows
 }
 

@@ -104,7 +104,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		named := *set
 		of := *g
 		named.Graph = &of
-		if named.Identify() == nil { // an error: too many ids
+		if named.Identify() == nil { // with too many ids Identify fails, and the system is left out
 			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
 			all = append(all, System{
 				// Logistic regression on the ids of the nodes up to 2 edges around a node.
@@ -343,7 +343,7 @@ const folds = 5
 // beliefs has class probabilities of all nodes, (nodes, classes), in units of 1/255. probs[f] is by a model that has not learned from the
 // training nodes of fold f, and the last by one that has learned from all. A training node of the model has probability 1 at its class.
 type beliefs struct {
-	fold  map[int32]int // by training node
+	fold  map[int32]int // fold of each training node
 	probs [][]float32
 }
 

@@ -86,7 +86,7 @@ func (o *opened) Form() Form { return o.form }
 // Close frees what was opened, but for the model.
 func (o *opened) Close() error { return o.rows.Close() }
 
-// nameOf returns the id of a node.
+// nameOf returns the id of a node of the tables or of the events.
 func (o *opened) nameOf(v int32) string {
 	if i := int(v) - o.ids.Len(); i >= 0 {
 		return o.names[i]

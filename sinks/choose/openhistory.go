@@ -23,7 +23,7 @@ type OpenHistory struct {
 	opened
 	h       *History
 	ofPast  bool
-	tables  []int32 // the node types of rows
+	tables  []int32 // node types of rows, one for each table
 	columns RowColumns
 
 	own    []ownColumn
@@ -201,7 +201,7 @@ type newRow struct {
 	time      float64 // NaN = unknown
 	cat       []int32 // discrete attributes of its node
 	attr      []float32
-	values    []string // by key column, "" = missing
+	values    []string // ids of the keys, by key column; "" = missing
 	*reading
 }
 

@@ -201,7 +201,7 @@ func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: worke
 //
 // Where nodes or edges have numbers, linear models, trees and their means read numbers of the graph too (operators.Describe).
 func Graphs(l record.Layout, size float64) []System {
-	dropout := 0.0 // the default
+	dropout := 0.0 // 0 is the default of nn.CNN
 	head := operators.Recipe{operators.Expect{Layout: l}}
 	var channel operators.Recipe
 	if len(l.NodeCat) == 0 && len(l.NodeAttr) == 0 && l.NodeSparse.Card == 0 {

@@ -68,7 +68,7 @@ func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bo
 		}
 		goesOn = true
 		file, err := b.Get(modelKey), error(nil)
-		if bytes.HasPrefix(file, zstdMagic) { // stores of before have it unpacked
+		if bytes.HasPrefix(file, zstdMagic) { // earlier versions stored checkpoints unpacked
 			if file, err = unpacker.DecodeAll(file, nil); err != nil {
 				return fmt.Errorf("the learned model of the store is damaged: %w", err)
 			}

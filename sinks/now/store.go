@@ -212,7 +212,7 @@ func stored(tx *bbolt.Tx) iter.Seq2[choose.Event, error] {
 	}
 }
 
-// decode reads an event of a store.
+// decode parses the JSON of an event of a store. Numbers keep their digits.
 func decode(text []byte) (e choose.Event, err error) {
 	read := json.NewDecoder(bytes.NewReader(text))
 	read.UseNumber()

@@ -137,7 +137,7 @@ type row struct {
 	Label, Places string
 }
 
-// sections are the tables of a page.
+// sections are the tables of a page, in its order, each with the kinds of its parts.
 var sections = []struct {
 	kinds                       []string
 	title, caption, name, value string
@@ -167,7 +167,7 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 	page.Top, page.Tables, page.Molecule = e.Words[:min(mostWords, len(e.Words))], p.Tables, chemistryOf(&p.Layout) != nil
 	page.Omitted = len(e.Words) - len(page.Top)
 	page.Probabilities = probabilities(e)
-	numbers := map[int32]string{} // in the table, by node
+	numbers := map[int32]string{} // number of each node in its table
 	for _, s := range sections {
 		at := section{Title: s.title, Caption: s.caption, Name: s.name, Value: s.value, Figures: s.kinds[0] == Column}
 		for _, part := range parts {

@@ -26,7 +26,7 @@ type fragment struct {
 // fragments lists the parts of an additive explanation of one graph.
 func (p Explanation) fragments() (all []Part, err error) {
 	at, byKey := map[string]*fragment{}, map[string]*fragment{}
-	workers := map[int]count.Worker{} // by number of nodes
+	workers := map[int]count.Worker{} // counters that isomorphism keeps, by number of nodes of a graph
 	var found []*fragment
 	for _, w := range p.Reasons.Words {
 		large := w.Capped || slices.ContainsFunc(w.Members, func(place []int32) bool { return len(place) > mostFragment })

@@ -48,7 +48,7 @@ type Links struct {
 	known     []bool  // by node, whether it is a target
 	recent    []int32 // the last targets of all sources
 	learned   int     // number of edges that were learned
-	most      int64   // the largest number of candidates
+	most      int64   // largest number of candidates of a question
 	questions int64   // number of questions so far
 	alarms    []drift.Alarm
 

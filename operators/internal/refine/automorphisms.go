@@ -12,7 +12,7 @@ const keepMaps = 64
 // Automorphisms has the automorphisms that a search has found at equal leaves. For each depth of the search tree it has the orbits of the
 // automorphisms that fix all nodes of the path to that depth. The zero value is ready.
 type Automorphisms struct {
-	maps  [][]int32 // the first used ones are valid
+	maps  [][]int32 // maps[:used] are valid; the others are memory for later automorphisms
 	used  int
 	roots [][]int32 // union-find by depth; empty until an automorphism fixes the path
 	image []int32
