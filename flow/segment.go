@@ -164,7 +164,7 @@ func (s *segment) parallel() {
 	}
 	workers.Wait()
 	attend(t.send)
-	t.send() // needed if DeadLetters ended that goroutine
+	t.send() // sends the rest if DeadLetters ended the goroutine of attend
 }
 
 // turns keeps the order of the records of several workers. A record has the number of its turn.
@@ -172,7 +172,7 @@ type turns struct {
 	segment *segment
 
 	in    sync.Mutex // held by the worker that waits for a record
-	taken int        // number of records so far
+	taken int        // number of records that workers have taken so far
 
 	mu      sync.Mutex
 	room    sync.Cond // signals that due has risen

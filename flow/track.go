@@ -206,8 +206,8 @@ func (t *tracker) tell() {
 	}
 }
 
-// forget drops the positions that became gave to rec, which a Flusher holds, or which was given to a Writer that does not say what is durable: their
-// claims stay until finish.
+// forget drops the spans that rec has from became, so that their claims stay until finish: rec is the input of a Flusher, or has been written to
+// a Writer that is no DurableWriter.
 func (t *tracker) forget(rec arrow.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

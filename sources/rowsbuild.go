@@ -26,7 +26,7 @@ type rowBuild struct {
 	set *RowSet
 
 	tables []*rowScan
-	nodes  []*rowScan // key tables
+	nodes  []*rowScan // scans of the key tables
 	names  []string   // names of the spaces, sorted
 	spaces []keys     // dictionaries in the order of names
 	first  []int32    // first node of each space, then the number of nodes

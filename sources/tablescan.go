@@ -295,7 +295,7 @@ func (t *tableScan) begin(declared map[string]ColumnType) error {
 	return nil
 }
 
-// infer returns the type of text values. blind means that no value determines it.
+// infer returns the type of a column of text by its first rows. blind reports that no value determines the type.
 func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) {
 	typ, values, numbers, none := Untyped, 0, 0, 0
 	for i := range rows {

@@ -470,7 +470,7 @@ func (k *keys) doubt(at int32) string {
 	return ""
 }
 
-// usual returns the usual spelling of a key within its space.
+// usual returns the usual spelling of a key, with its space, and whether the key differs from it.
 func (k *keys) usual(text []byte) (usual []byte, other bool) {
 	for _, space := range k.spaces {
 		if id, is := bytes.CutPrefix(text, []byte(space+":")); is {
@@ -494,7 +494,7 @@ func KeyText(text string, is ColumnType) (string, error) {
 	return string(usual), nil
 }
 
-// usualKey trims blanks and normalizes whole numbers.
+// usualKey trims blanks and normalizes whole numbers, such as 7.0 to 7. It reports whether that changes the text.
 func usualKey(text []byte) (usual []byte, other bool) {
 	usual, _ = reading.WholeNumber(bytes.TrimSpace(text))
 	return usual, !bytes.Equal(usual, text)

@@ -114,7 +114,7 @@ func (t Topic) Follow(ctx context.Context, after map[string]int64) (message.Rece
 	return r, nil
 }
 
-// unread returns the records of f that a reader that follows has not read. The client begins with the first record of a partition. If
+// unread returns the records of f that a reader that follows has not read. The client begins to read a partition at its first record. If
 // the reader has read all of f, unread moves the client to the first record behind r.read.
 func (r *receiver) unread(f kgo.FetchTopicPartition) ([]*kgo.Record, error) {
 	read := r.read[f.Partition]

@@ -72,7 +72,7 @@ type kind interface {
 	ofGraph() bool    // false for columns of Row
 	// fits compares the sizes of g and r with those of l. O(1).
 	fits(l *Layout, g *graph.Graph, r *Row) error
-	// inRange returns an error for the first value outside l. The sizes fit.
+	// inRange returns an error for the first value outside l. fits has accepted the sizes.
 	inRange(l *Layout, g *graph.Graph, r *Row) error
 	part(mem memory.Allocator) part
 	// rows returns a view of a column of layout l without a record.

@@ -119,7 +119,7 @@ func pathSteps(rows int) int {
 	return max(10*rows, min(most, work/max(rows, 1)))
 }
 
-// path returns a machine for each C, ascending, with 0 for 1. The search for a C begins at the optimum
+// path returns a machine for each C in c, which ascends; a C of 0 is 1. The search for a C begins at the optimum
 // of the C before it. If MaxSteps ends a search except the first, only the machines before it are returned.
 func (m *SVM) path(ctx context.Context, k *Gram, rows, class []int32, c []float64) ([]SVM, error) {
 	all := make([]SVM, len(c))

@@ -72,7 +72,7 @@ func (s *svmProblem) solve(ctx context.Context, c float64) (b float64, err error
 			if i, j = s.pair(); j < 0 {
 				break
 			}
-			next = s.steps + 1 // shrink again soon
+			next = s.steps + 1 // shrink again after this step
 		}
 		if s.steps >= s.maxSteps {
 			return 0, fmt.Errorf("%w after %d steps, with %d rows and C = %v; scale the kernel, or raise MaxSteps or Tolerance", errNoEnd, s.steps, n, s.c)

@@ -49,7 +49,7 @@ func AtTop(score []float64, positive []bool, rows int) (found float64) {
 	return found
 }
 
-// byScore calls each with the numbers of positive and other rows of every distinct score, in order.
+// byScore calls each with the numbers of positive and other rows of every distinct score, by ascending or descending score.
 func byScore(score []float64, positive []bool, each func(positive, others int), descending bool) {
 	order := make([]int, len(score))
 	for i := range order {
