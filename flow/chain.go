@@ -13,7 +13,7 @@ import (
 type step struct {
 	stage   Stage
 	count   *counter
-	in, out *arrow.Schema // of the input and output records
+	in, out *arrow.Schema // schemas of the input and output records
 }
 
 // forks reports whether several workers may run the stage.

@@ -49,8 +49,8 @@ type Places struct {
 	mu    sync.Mutex
 	queue [][]int64 // positions of the source rows that have not arrived at the sink
 	at    int       // index of the next row in queue[0]
-	rows  int64     // source rows up to the last arrival
-	pos   int64     // position of the last arrival
+	rows  int64     // number of source rows up to the last that arrived at the sink
+	pos   int64     // position of the last row that arrived
 	any   bool      // a row has arrived
 	lost  bool      // a position arrived that is not in queue
 	asked bool      // Begin or Place was called: queue is in use

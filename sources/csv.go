@@ -150,7 +150,7 @@ var (
 // csvSplit splits rows by package encoding/csv.
 type csvSplit struct {
 	comma      byte
-	csv        *csv.Reader // of the text of the buffer from begin to end; nil after an error
+	csv        *csv.Reader // reader of the text of the buffer from begin to end; nil after an error
 	begin, end int
 	line       int // number of lines before begin
 }

@@ -364,7 +364,7 @@ func ParseSubset(text string) (p Subset, ok bool) {
 	return p, ok
 }
 
-// subset returns the subset of a global row by a part column.
+// subset returns the subset of a global row by a part column, None for a missing value.
 func (f *tableField) subset(row int32) Subset {
 	if word := f.word(row); word >= 0 {
 		return f.subsets[word]

@@ -110,7 +110,7 @@ type textSplit struct {
 	l       *reading.Lines // input; errors name its file
 	comma   byte           // separator; 0 = blanks
 	columns int            // number of columns; 0 = first line not read yet
-	line    []byte         // copy of the first line
+	line    []byte         // copy of the first line, since the values are unescaped in place
 	bip     bool           // the first line is the KONECT header of a bipartite network
 }
 

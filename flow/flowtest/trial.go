@@ -36,7 +36,7 @@ func clean(f func(mem memory.Allocator) error) error {
 
 // trial is one run of an operator under the conditions of a check.
 type trial struct {
-	from    flow.Source // in place of the records of in; or nil
+	from    flow.Source // source of the run; nil = a feed with the records of in
 	op      flow.Operator
 	schema  *arrow.Schema  // schema of in
 	in      []arrow.Record // input records

@@ -111,7 +111,7 @@ func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
 	}
 	defer release()
 	_, skip, err := r.take(ctx, func(m Message) (rows int64, err error) {
-		release() // a message before, whose rows were all complete, has left a record
+		release() // the record of an earlier message whose rows were all complete
 		if rec, err = r.decode(ctx, m); err != nil {
 			return 0, err
 		}

@@ -86,7 +86,7 @@ type reader struct {
 	mu    sync.Mutex
 	first place   // place at which this run began
 	began []began // parts opened by this run, from that of the last Place on
-	rows  int64   // rows of this run so far
+	rows  int64   // number of rows that this run has returned
 }
 
 // began is a part that this run has opened. before is the number of rows before it.

@@ -59,7 +59,7 @@ type branch struct {
 	total       sums
 	hist, depth int
 	gain, score float64 // score is the score of the split, gain its excess over that of no split; gain 0 = no split
-	column, bin int     // bins up to bin go left
+	column, bin int     // rows with a bin of column up to bin go left
 	missing     bool    // missing values go left
 	left        sums
 	child       int // index of the left child in leaves, the right one follows; 0 = leaf

@@ -122,7 +122,7 @@ type Stream struct {
 	table   sources.TableReader
 	rows    *walk.Rows
 	uses    []int // for each column of rows, its use: useSource to useAttribute
-	last    int64 // time of the last row
+	last    int64 // time of the last row; an earlier one is an error with Refuse
 	ids     names
 	classes names
 	attrs   []float32

@@ -137,7 +137,7 @@ func (c *compact) value(typ byte, to any) bool {
 			return false
 		}
 		*to = c.bytes()
-	case func(): // reads a struct
+	case func(): // to reads the fields of the struct itself
 		if typ != typeStruct {
 			return false
 		}

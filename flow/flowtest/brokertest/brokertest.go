@@ -411,7 +411,7 @@ func (c *check) refused() {
 // layout is the layout of all records that the checks send.
 var layout = record.Layout{NodeAttr: []record.Channel{{Name: "x"}}, Classes: []string{"even", "odd"}}
 
-// sample returns n records of some graphs each, which are released at the end.
+// sample returns n records, where each is the number of graphs of a record. They are released at the end of the check.
 func (c *check) sample(n, each int) (recs []arrow.Record) {
 	b := record.NewBuilder(c.mem, layout)
 	defer b.Release()
@@ -432,7 +432,7 @@ func (c *check) sample(n, each int) (recs []arrow.Record) {
 	return recs
 }
 
-// rows are the rows of records, without their positions.
+// rows returns the rows of records as text, without their positions.
 func rows(recs ...arrow.Record) []string {
 	all := flowtest.Rows(recs...)
 	for i, r := range all {
