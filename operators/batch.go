@@ -96,7 +96,7 @@ func (b *batcher) Flush(out *flow.Out) error {
 	return b.emit(out)
 }
 
-// emit emits the waiting rows as one record.
+// emit emits the waiting rows as one record, and releases them.
 func (b *batcher) emit(out *flow.Out) error {
 	defer b.Close()
 	if len(b.parts) == 1 {

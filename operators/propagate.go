@@ -150,7 +150,7 @@ func (s *propagator) dense(ctx context.Context, g *graph.Graph, ids graph.IDs, x
 
 func notFinite(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }
 
-// unit scales a row to unit length.
+// unit scales a row to unit length. A row of zeros stays.
 func unit(row []float32) {
 	squares := 0.
 	for _, y := range row {

@@ -228,7 +228,7 @@ func (v *viewer) Begin(rec arrow.Record) error {
 	return v.bound.ViewInto(&v.own, rec)
 }
 
-// graph returns the graph of a row.
+// graph returns the graph of a row of the current record, which owns its memory.
 func (v *viewer) graph(row int) (g graph.Graph) {
 	v.now.graphs.At(row, &g)
 	return g

@@ -174,7 +174,7 @@ func (s *attrStandardizer) Row(_ context.Context, row int) error {
 	return nil
 }
 
-// cell scales the channels of one node.
+// cell scales the channels of one node, from in to out.
 func (s Standardize) cell(in, out []float32) {
 	for j, x := range in {
 		out[j] = s.scale(x, j)
@@ -285,7 +285,7 @@ type standardizer struct {
 	nodes, edges scaledTensor
 }
 
-// scaledTensor is a tensor column that is rewritten.
+// scaledTensor is a tensor column that Standardize rewrites.
 type scaledTensor struct {
 	name      string // name of the column; empty if records lack it
 	cells, in int    // cells of a row, and channels of a cell

@@ -107,7 +107,7 @@ func (c calibration) direct(said []float32, s nn.Shape) {
 	}
 }
 
-// behind calibrates outputs or smoothed outputs in place.
+// behind applies the temperature and the prior, in place, to outputs or smoothed outputs.
 func (c calibration) behind(said []float32, classes int) {
 	if classes == 0 {
 		return

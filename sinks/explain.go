@@ -616,7 +616,7 @@ func (s *shares) share(g *graph.Graph, all bool, e *Explanation) {
 		_, ok := s.nodes[v]
 		return ok
 	}
-	// The edges between listed nodes.
+	// edges has the edges between listed nodes.
 	var edges []graph.Edge
 	degree := map[int32]int{}
 	for _, v := range nodes {

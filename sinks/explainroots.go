@@ -136,7 +136,7 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 	}
 }
 
-// numbersTo returns the numbers below n.
+// numbersTo returns the numbers 0 … n-1.
 func numbersTo(n int) []int32 {
 	all := make([]int32, n)
 	for i := range all {

@@ -107,7 +107,7 @@ func Learn(ctx context.Context, graphs flow.Pipeline, net nn.Model, ops ...flow.
 	return NewPredictor(net, recipe)
 }
 
-// errEnough ends a run at the end of the patience.
+// errEnough ends a run after Patience epochs without a better score.
 var errEnough = errors.New("sinks: fit: enough")
 
 // Run trains on the rows of p, a pipeline without a sink, which may have options. A stream

@@ -230,7 +230,7 @@ func (k *knownJSON) check(nn.Shape) error {
 	return nil
 }
 
-// known returns what was stored.
+// known returns the Known that the note stores.
 func (in *knownJSON) known() *Known {
 	k := &Known{class: in.Class, beliefs: in.Beliefs, nodes: in.Nodes, first: in.First}
 	for id := range slices.Chunk(in.IDs, KnownBits/8) {

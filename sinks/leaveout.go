@@ -53,7 +53,7 @@ func leaveOut(rec arrow.Record, refuse refuse, do func(arrow.Record) error) erro
 	return nil
 }
 
-// never is the refuse of Write: a bad row ends the run.
+// never returns a refuse for Write: each bad row ends the run with an error.
 func never(stage string, rec arrow.Record) refuse {
 	return func(row int, err error) error { return rowError(stage, rec, &nn.RowError{Row: row, Err: err}) }
 }

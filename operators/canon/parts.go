@@ -23,7 +23,7 @@ type parts struct {
 	cells  [64]uint64
 	nodes  [64]int32 // nodes of the current part, ascending
 
-	// State of a problem whose edges have types.
+	// The next fields serve problems whose edges have types.
 	types  *Types // nil if all edges have one type
 	matrix *matrixSearch
 	sub    []uint16

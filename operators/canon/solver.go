@@ -79,7 +79,7 @@ func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) 
 // between u and v at 64·u+v. If there is no edge the content is arbitrary.
 type Types [64 * 64]uint8
 
-// code returns the entry of the matrix for u and v.
+// code returns the entry of the matrix for u and v: 0 without an edge, else 1 plus its type.
 func (t *Types) code(rows []uint64, u, v int) uint16 {
 	edge := uint16(rows[u] >> v & 1)
 	return (uint16(t[u<<6|v]) + 1) & -edge

@@ -49,7 +49,7 @@ func Find(c Counter, in Input, names Dictionary, emit func(Occurrence)) (ok bool
 	return true, f.Find(in, names, emit)
 }
 
-// spot computes the members of an occurrence.
+// spot computes the nodes and edges of an occurrence.
 type spot struct {
 	g      *graph.Graph
 	either *graph.Graph // g without directions

@@ -197,7 +197,7 @@ var pairNames = [...]string{
 	"common neighbours over all neighbours", "common neighbours over the smaller degree", "common neighbours over the root of the product of the degrees",
 }
 
-// pairName returns the name of number i of a pair.
+// pairName returns the name of score i of a pair; see pairCounter.numbers.
 func pairName(i int) string {
 	if i < len(pairNames) {
 		return pairNames[i]

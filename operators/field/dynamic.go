@@ -91,7 +91,7 @@ func (d *dynamicIndex) list(u, v int32, ofU bool) {
 	}
 }
 
-// unlist removes what list added.
+// unlist removes an edge or arc from the short list to which list has added it.
 func (d *dynamicIndex) unlist(u, v int32, ofU bool) {
 	if !ofU {
 		u, v = v, u

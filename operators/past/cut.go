@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Defaults of Settings.
+// Settings that are 0 have these values.
 const (
 	Hops  = 3
 	Bound = 8
@@ -149,7 +149,7 @@ type Settings struct {
 	Classes []string
 }
 
-// check returns the first wrong setting.
+// check returns an error for the first wrong setting.
 func (s Settings) check() error {
 	for _, n := range []struct {
 		name string

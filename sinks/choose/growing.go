@@ -23,7 +23,7 @@ import (
 // Changing is what a model answers about while events change it. An OpenHistory is one. Any number of goroutines may call its methods, one at
 // a time those of a Batch and Apply.
 type Changing interface {
-	// Form returns the form of events.
+	// Form returns the form of the events that a Batch accepts.
 	Form() Form
 	// Grows returns why no event can be accepted, or nil.
 	Grows() error

@@ -471,7 +471,7 @@ func (o *OpenNodes) nodeOf(id string) (int32, bool) {
 	return v, ok && o.exists(v)
 }
 
-// rowOf reports whether a node has a row.
+// rowOf reports whether the node with an id has a row.
 func (o *OpenNodes) rowOf(id string) bool {
 	v, ok := o.numberOf(id)
 	return ok && o.hasRow[v]

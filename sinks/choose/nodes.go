@@ -47,7 +47,7 @@ const (
 // near adds numbers about the neighbourhood of a node.
 var near = operators.Describe{Bound: count.MostAround}
 
-// shares are the candidate shares of a sinks.Smoothing.
+// shares has the values of sinks.Smoothing.Share among which the validation rows choose.
 var shares = []float64{0.5, 0.8, 0.9, 0.95}
 
 // Nodes returns the systems for the nodes of a graph with train training nodes, the quickest

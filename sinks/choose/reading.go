@@ -133,7 +133,7 @@ func (r *reading) end() error {
 	return nil
 }
 
-// blank returns missing attributes for a node.
+// blank returns the attributes of a node without values: unseen words, and NaN for numbers.
 func blank(l *record.Layout) (cat []int32, attr []float32) {
 	for _, c := range l.NodeCat {
 		cat = append(cat, c.Unseen())

@@ -191,7 +191,7 @@ func mean(name, linearOf string, read operators.Recipe, trees, learner func(seed
 	}
 }
 
-// linear returns logistic regression.
+// linear returns logistic regression with the default settings.
 func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average: the recommended words model, boosted trees and the mean of

@@ -84,7 +84,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	return w.out.Flush()
 }
 
-// edge writes a line. Flush returns a write error.
+// edge writes the ends and the attributes of an edge as a line. Flush returns a write error.
 func (w *writer) edge(ids graph.IDs, u, v int32, attributes []float32) {
 	w.line = append(ids.Append(w.line[:0], u), ' ')
 	w.line = ids.Append(w.line, v)

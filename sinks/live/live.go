@@ -56,7 +56,7 @@ type run struct {
 	took    time.Duration // duration, set at the end
 	failure string
 	stats   flow.Stats // statistics at the end
-	learned []learned  // reports by stage, up to the last stage with a report
+	learned []learned  // by stage, up to the last stage with a report
 }
 
 // About is what work tells of itself, beside its stages. A flow.Observed with a method About() live.About is asked for it when a page is open.

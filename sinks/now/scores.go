@@ -123,7 +123,7 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 	return alarm
 }
 
-// last returns a copy of at most the last most values.
+// last returns a copy of the last values, up to most of them.
 func last[T any](all []T, most int) []T { return slices.Clone(all[max(0, len(all)-most):]) }
 
 // scored returns the window with the scores of its lessons.

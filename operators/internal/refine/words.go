@@ -103,7 +103,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 	}
 }
 
-// set stores a cell that begins at a position.
+// set stores a cell that begins at position at, and updates starts, open and many.
 func (w *Words) set(at int, cell uint64) {
 	w.cell[at&63] = cell
 	bit := uint64(1) << (at & 63)

@@ -65,7 +65,7 @@ func (t Target) String() string {
 type place interface {
 	// create begins the next file.
 	create() (io.Writer, error)
-	// end completes the file.
+	// end completes the file, which has these rows and bytes, and this checksum.
 	end(rows, bytes int64, sum string) error
 	// publish gives the complete files their names.
 	publish() error
