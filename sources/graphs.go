@@ -159,7 +159,7 @@ func (it *Item) row(at int64) record.Row {
 // collected records.
 type Records = flow.Records
 
-// indexed returns an iterator over n items.
+// indexed returns an iterator over the items that of returns for 0 to n-1. After them it returns io.EOF.
 func indexed(n int, of func(i int) (Item, error)) func() (*graph.Graph, record.Row, error) {
 	i := -1
 	return func() (*graph.Graph, record.Row, error) {

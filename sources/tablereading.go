@@ -19,7 +19,7 @@ type tableReading struct {
 	missing []string
 	before  shown
 	scans   []*tableScan
-	keys    []*keys // all dictionaries
+	keys    []*keys // all dictionaries of the reading
 	notes   []string
 	used    []string // description of each column
 }

@@ -291,7 +291,7 @@ func (b byTurns) Open(in *arrow.Schema) (flow.Stage, error) {
 	return rested{s}, nil
 }
 
-// rested is a stage of byTurns that forks.
+// rested is a stage that forks, and sleeps for a millisecond after each record.
 type rested struct{ flow.Stage }
 
 func (r rested) Process(rec arrow.Record, out *flow.Out) error {

@@ -142,7 +142,7 @@ func (b *IDs) Release() {
 // IDsView reads a column of lists of ids, row by row.
 type IDsView struct {
 	ints ListView[int64]
-	text NestedView[uint8] // without offsets for integers
+	text NestedView[uint8] // the zero value for integers
 }
 
 // IDsOfColumn returns a view of a column of lists of ids, borrowed from rec. Offsets of

@@ -154,7 +154,7 @@ func (s *svmProblem) step(i, j int) {
 	}
 }
 
-// apart clips two α of constant difference to the bounds.
+// apart clips a and b, two α whose difference is constant, to the bounds 0 and C.
 func (s *svmProblem) apart(difference, a, b float64) (float64, float64) {
 	switch {
 	case difference > 0 && b < 0:
@@ -171,7 +171,7 @@ func (s *svmProblem) apart(difference, a, b float64) (float64, float64) {
 	return a, b
 }
 
-// together clips two α of constant sum to the bounds.
+// together clips a and b, two α whose sum is constant, to the bounds 0 and C.
 func (s *svmProblem) together(sum, a, b float64) (float64, float64) {
 	switch {
 	case sum > s.c && a > s.c:
