@@ -50,7 +50,7 @@ type pointer[M any] interface {
 // model share it. Before, its methods return ErrNotReady or zeros.
 type Learner struct {
 	*learner                   // nil before Init
-	info     map[string]string // see Metadata
+	info     map[string]string // notes for the file, which Metadata returns
 }
 
 // Save writes a safetensors file: the weights, the settings, the shape and Metadata, without

@@ -51,7 +51,7 @@ type Question struct {
 }
 
 const (
-	rankerRows = 200_000 // rows for the mean and the deviation of features
+	rankerRows = 200_000 // number of rows that set the mean and the deviation of features
 	rankerCut  = 5       // bound of the absolute value of a standardised feature
 )
 

@@ -38,7 +38,7 @@ type intake struct {
 	log       []handed         // read messages in order, with repeats
 	done      []Message        // ordered: complete messages after the last stored place
 	base      place            // place before log[0]
-	rows      int64            // rows before log[0]
+	rows      int64            // number of rows before log[0]
 	completed int64            // number of complete rows
 
 	received, repeated, letters int64

@@ -29,7 +29,7 @@ func init() {
 // address is the base URL of the TU Dortmund collection.
 const address = "https://www.chrsmrrs.com/graphkerneldatasets"
 
-// Bounds of a download by Find: the bytes of the zip, and the time.
+// Bounds of a download by Find: the size of the zip in bytes, and the time.
 const (
 	mostBytes = 1 << 30
 	longest   = 30 * time.Minute

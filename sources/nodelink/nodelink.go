@@ -83,7 +83,7 @@ type Source struct {
 	Note func(line string)
 }
 
-// maxGraph bounds the values of a graph in bytes.
+// maxGraph bounds the size in bytes of the values of a graph.
 const maxGraph = 256 << 20
 
 func (s Source) input() reading.Input {

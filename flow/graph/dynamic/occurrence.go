@@ -28,7 +28,7 @@ type occurrence struct {
 	number int64 // number of occurrences added before
 	pos    int64 // position of the event, or -1
 	u, v   int32
-	next   int32 // next occurrence of the edge, cyclic; taken after a removal
+	next   int32 // slot of the next occurrence of the edge, in a cycle; taken = removed
 }
 
 const (

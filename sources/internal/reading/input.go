@@ -116,7 +116,7 @@ func (c *counting) Read(p []byte) (int, error) {
 type unpacked struct {
 	io.ReadCloser
 	raw  io.Closer
-	form string // "" = not packed
+	form string // gzip or zstd; "" = not packed
 }
 
 func (u *unpacked) Read(p []byte) (int, error) {
