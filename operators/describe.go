@@ -182,7 +182,7 @@ type description struct {
 	near  []bool    // by node: it is a neighbour of root
 	table []float32 // (rows, width)
 	width int
-	ctx   context.Context // nil never ends
+	ctx   context.Context // context of the row; nil: nothing ends the computation
 
 	channels []record.Channel
 	list     []float64

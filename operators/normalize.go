@@ -195,7 +195,7 @@ type normalizer struct {
 	labels labels
 	noted  bool // each count has been reported once, also if 0
 
-	appends  []func(g *graph.Graph, row int) // append a row to each column that fields does not write
+	appends  []func(g *graph.Graph, row int) // functions that append a row to the columns that fields does not write
 	members  *record.Fixed[int32]
 	adjacent *record.Fixed[float32] // (w, k, k); nil if edges have attributes
 }

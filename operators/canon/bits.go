@@ -14,7 +14,7 @@ type bitSearch struct {
 	rows    []uint64
 	budget  int
 	visited int
-	stop    func() bool // nil never stops
+	stop    func() bool // ends the search if it returns true; nil: the search is not stopped
 	found   refine.Automorphisms
 	order   [64]int32 // nodes that the current path has placed, by position
 	best    [64]int32

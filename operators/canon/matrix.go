@@ -14,7 +14,7 @@ type matrixSearch struct {
 	codes    []uint16
 	budget   int
 	visited  int
-	stop     func() bool // nil never stops
+	stop     func() bool // ends the search if it returns true; nil: the search is not stopped
 	found    refine.Automorphisms
 	order    []int32  // placed nodes, then the unplaced ones cell by cell
 	last     []bool   // last[i] is set if a cell ends at position i

@@ -42,7 +42,7 @@ type cut struct {
 
 	alone  []uint8     // by node of the last level: unknown, isAlone or inCompany
 	lists  []int32     // neighbours in the last level, each with its code in the lowest bit
-	from   []int32     // by node of the last level: start of its list, or -1
+	from   []int32     // by node of the last level: start of its list in lists; -1 = not listed yet
 	side   [2][]uint32 // by code and node of the last level: number of arcs from the last level, and to it
 	sides  [2][]uint32 // memory of side, by place
 	colors []color     // colours of the nodes in beside

@@ -47,7 +47,7 @@ type meter struct {
 	positive []bool // by index in score: whether the candidate was the true answer
 }
 
-// scores returns the means.
+// scores returns the means over the answers. AUC and AP are NaN without scores.
 func (m *meter) scores() Scores {
 	s, n := Scores{Questions: m.n, Baselines: map[string]float64{}}, float64(max(m.n, 1))
 	s.Accuracy, s.MRR = float64(m.right)/n, m.sum/n

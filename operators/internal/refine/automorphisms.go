@@ -14,7 +14,7 @@ const keepMaps = 64
 type Automorphisms struct {
 	maps  [][]int32 // maps[:used] are valid; the others are memory for later automorphisms
 	used  int
-	roots [][]int32 // union-find by depth; empty until an automorphism fixes the path
+	roots [][]int32 // by depth: orbits as a union-find forest; empty until an automorphism fixes the path
 	image []int32
 }
 
