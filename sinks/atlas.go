@@ -115,7 +115,7 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if len(additives(p.net)) != 1 {
+	if len(additives(p.net.Clone())) != 1 { // the clone of an nn.Ensemble is nn.Additive
 		return nil, fmt.Errorf("sinks: atlas: a %T has no words: want a model of counts", p.net)
 	}
 	a := &atlas{

@@ -101,6 +101,14 @@ func TestAtlasStrength(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(a, again) {
 		t.Errorf("another atlas with other workers: %v", err)
 	}
+	twice, err := sinks.NewPredictor(&nn.Ensemble{Nets: []nn.Predictor{p.Net(), p.Net()}}, p.Recipe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer twice.Close()
+	if again, err = twice.Atlas(t.Context(), flow.From(src), sinks.AtlasOptions{Motifs: 10}); err != nil || !reflect.DeepEqual(a, again) {
+		t.Errorf("another atlas of the mean of the model with itself: %v", err)
+	}
 	if len(a.Motifs) != 10 || a.Graphs != 60 || a.Compared != 512 || len(a.Motifs[0].Examples) != 4 {
 		t.Fatalf("%d motifs of %d graphs, %d words compared", len(a.Motifs), a.Graphs, a.Compared)
 	}
