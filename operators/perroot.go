@@ -113,8 +113,8 @@ func (s *rootSplitter) part(f arrow.Field) (part arrow.Field, ok bool, err error
 	if err := record.Meta(arrow.NewSchema([]arrow.Field{f}, nil), f.Name, record.MetaShape, &shape); err != nil {
 		return f, false, err
 	}
-	if len(shape) == 0 || shape[0] != s.w {
-		return f, false, fmt.Errorf("column %q has the shape %v, want %d roots first", f.Name, shape, s.w)
+	if len(shape) == 0 || shape[0] != s.w || s.w < 1 {
+		return f, false, fmt.Errorf("column %q has the shape %v, want %d roots first, at least one", f.Name, shape, s.w)
 	}
 	shape[0] = 1
 	text, err := json.Marshal(shape)
@@ -125,6 +125,9 @@ func (s *rootSplitter) part(f arrow.Field) (part arrow.Field, ok bool, err error
 	values[f.Metadata.FindKey(record.MetaShape)] = string(text)
 	f.Metadata = arrow.NewMetadata(f.Metadata.Keys(), values)
 	if t, ok := f.Type.(*arrow.FixedSizeListType); ok {
+		if int(t.Len())%s.w != 0 {
+			return f, false, fmt.Errorf("column %q has %d values a row for %d roots", f.Name, t.Len(), s.w)
+		}
 		f.Type = arrow.FixedSizeListOf(t.Len()/int32(s.w), list.Elem())
 	}
 	return f, true, nil

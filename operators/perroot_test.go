@@ -2,6 +2,7 @@ package operators_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -214,6 +215,33 @@ func TestPerRootErrors(t *testing.T) {
 		}
 		if err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Columns that have no equal part for each root are refused when the stage is opened.
+func TestPerRootWidths(t *testing.T) {
+	for _, test := range []struct {
+		w     int
+		width int32
+		want  string
+	}{
+		{2, 6, ""},
+		{2, 7, `column "members" has 7 values a row for 2 roots`},
+		{0, 6, `column "roots" has the shape [0], want 0 roots first, at least one`},
+	} {
+		schema := arrow.NewSchema([]arrow.Field{
+			record.ListField[int32](record.Roots, []int{test.w}),
+			{Name: record.Members, Type: arrow.FixedSizeListOf(test.width, arrow.PrimitiveTypes.Int32), Metadata: arrow.NewMetadata([]string{record.MetaShape}, []string{fmt.Sprintf("[%d,3]", test.w)})},
+		}, nil)
+		d, err := flow.OpenDirect(schema, flow.Options{Allocator: memory.DefaultAllocator}, operators.PerRoot{})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("w %d, width %d: %v, want %q", test.w, test.width, err, test.want)
+		}
+		if err == nil {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

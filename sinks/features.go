@@ -51,7 +51,7 @@ func (p *Predictor) Words(ctx context.Context, rows func(operators.Recipe) flow.
 			if err != nil {
 				return err
 			}
-			for row := range slices.Chunk(numbers, n) {
+			for row := range slices.Chunk(numbers, max(n, 1)) {
 				intervals.Words(row, func(_ int, word uint64) { ofIntervals[word] = true })
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -71,6 +70,7 @@ type jsonReader struct {
 	place map[string]int // column index by name
 	seen  []int64        // last row with a value, by column
 	since []typeSince    // the value that determined the type, by column
+	uses  [][]int        // by column: its places in the batch
 	text  []byte         // text of the batch
 }
 
@@ -190,6 +190,15 @@ func (r *jsonReader) object(in *reading.JsonText, first bool, do func(column, li
 	return nil
 }
 
+// Choose selects the columns of the next batches. A column may be chosen twice.
+func (r *jsonReader) Choose(columns []int) {
+	r.textTable.Choose(columns)
+	r.uses = make([][]int, len(r.columns))
+	for i, c := range columns {
+		r.uses[c] = append(r.uses[c], i)
+	}
+}
+
 // Next returns up to 256 kB of rows.
 func (r *jsonReader) Next() (*TableBatch, error) {
 	b := &r.batch
@@ -204,14 +213,14 @@ func (r *jsonReader) Next() (*TableBatch, error) {
 			line = of
 			kind := value.Kind()
 			switch {
-			case !slices.Contains(r.chosen, at) || kind == 'n':
+			case r.uses[at] == nil || kind == 'n':
 			case kind == '{' || kind == '[':
 				bad = at
 			default:
 				from := len(r.text)
 				r.text = reading.AppendText(r.text, value)
-				for i, chosen := range r.chosen {
-					if chosen == at && len(r.text) > from { // a column may be chosen twice
+				for _, i := range r.uses[at] {
+					if len(r.text) > from {
 						b.Values[i].Spans[b.Rows] = Span{int32(from), int32(len(r.text))}
 					}
 				}

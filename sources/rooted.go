@@ -208,6 +208,9 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	return r.base, nil
 }
 
+// Notes implements flow.Noter for the operators of Once.
+func (r *rootedReader) Notes() map[string]int64 { return r.once.Notes() }
+
 // drop releases the record of the current graph.
 func (r *rootedReader) drop() {
 	if r.base != nil {

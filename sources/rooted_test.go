@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ func (c counted) Schema() *arrow.Schema { return c.in }
 
 func (c counted) Process(rec arrow.Record, out *flow.Out) error {
 	*c.count++
+	out.Note("counted", 1)
 	for range c.times {
 		rec.Retain()
 		if err := out.Emit(rec); err != nil {
@@ -83,7 +85,11 @@ func TestRootedOnce(t *testing.T) {
 	src.Once = []flow.Operator{counted{times: 1, count: &count}, counted{times: 1, count: &count}}
 	rows, err := read(src)
 	defer record.Release(rows)
-	if err != nil || len(rows) != len(want) || count != 2*3 {
+	run := flow.From(src).To(flow.Each("rows", func(context.Context, arrow.Record) error { return nil })).Start(t.Context())
+	if err := run.Wait(); err != nil || run.Stats().Stages[0].Notes["counted"] != 2*3 {
+		t.Errorf("the source has the notes %v (%v), want those of the operators of Once", run.Stats().Stages[0].Notes, err)
+	}
+	if count -= 2 * 3; err != nil || len(rows) != len(want) || count != 2*3 {
 		t.Fatal(len(rows), "rows,", count, "records through two operators of three graphs with rows", err)
 	}
 	for i := range rows {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"golang.org/x/sys/unix"
 )
 
 // mostFreed bounds the freed bytes of one size that stay inaccessible: 4096 blocks of a page, of the
@@ -65,6 +66,9 @@ func (Poison) Free(b []byte) {
 		return
 	}
 	delete(blocks.live, first)
+	if len(block) > mostFreed/16 {
+		_ = unix.Madvise(block, unix.MADV_DONTNEED) // gives the memory of a large block back
+	}
 	if err := syscall.Mprotect(block, syscall.PROT_NONE); err != nil {
 		overwrite(block)
 	}

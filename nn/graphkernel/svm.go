@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -73,7 +74,7 @@ func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 // first search must find its optimum.
 func (m SVM) Path(ctx context.Context, k *Gram, class []int32, c []float64, s validation.Split) (correct []int, loss []float64, fits int, err error) {
 	switch {
-	case !slices.IsSorted(c):
+	case len(c) == 0 || !(c[0] > 0) || math.IsInf(c[len(c)-1], 1) || !slices.IsSorted(c):
 		return nil, nil, 0, fmt.Errorf("graphkernel: svm: C is %v, want positive numbers that ascend", c)
 	case k.N != len(class):
 		return nil, nil, 0, fmt.Errorf("graphkernel: svm: a matrix of %d rows for %d classes", k.N, len(class))

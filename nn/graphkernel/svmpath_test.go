@@ -88,7 +88,11 @@ func TestPathErrors(t *testing.T) {
 	}{
 		{[]int32{0, 1, 1}, []float64{1}, both, "a matrix of 2 rows for 3 classes"},
 		{[]int32{0, 1}, []float64{1, .1}, both, "want positive numbers that ascend"},
-		{[]int32{0, 1}, []float64{-1}, both, "want a positive number"},
+		{[]int32{0, 1}, []float64{-1}, both, "want positive numbers that ascend"},
+		{[]int32{0, 1}, []float64{0, .1}, both, "want positive numbers that ascend"},
+		{[]int32{0, 1}, nil, both, "want positive numbers that ascend"},
+		{[]int32{1, 1}, []float64{math.NaN()}, both, "want positive numbers that ascend"},
+		{[]int32{1, 1}, []float64{1, math.Inf(1)}, both, "want positive numbers that ascend"},
 		{[]int32{0, 1}, []float64{1}, validation.Split{}, "no rows to learn from"},
 	} {
 		if _, _, _, err := (SVM{}).Path(context.Background(), two, test.class, test.c, test.split); err == nil || !strings.Contains(err.Error(), test.want) {
