@@ -18,7 +18,7 @@ import (
 // The program of the README. It is compiled here, and run by TestProgram.
 func Example() {
 	recipe := operators.Recipe{
-		operators.Channel{By: labeling.NormalizedDegree},  // attributes of bare graphs
+		operators.Channel{By: labeling.NormalizedDegree}, // attributes of bare graphs
 		operators.Channel{By: labeling.Clustering},
 		operators.Select{W: 40, By: labeling.Betweenness}, // w = 40 roots per graph, in rank order
 		operators.Assemble{K: 10},                         // at least k = 10 nearest nodes around each

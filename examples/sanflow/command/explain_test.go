@@ -387,3 +387,22 @@ func TestExplainMany(t *testing.T) {
 		}
 	}
 }
+
+// Graphs without ids are explained by the numbers that predict writes as their ids.
+func TestExplainNumbers(t *testing.T) {
+	race.Skip(t)
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, byID, byNumber := filepath.Join(dir, "model"), filepath.Join(dir, "of.json"), filepath.Join(dir, "graph.json")
+	trainLinear(t, model)
+	must(t, "explain", "-model", model, "-of", "3", "-json", byID)
+	must(t, "explain", "-model", model, "-graph", "3", "-json", byNumber)
+	if of, graph := read(t, byID), read(t, byNumber); of != graph {
+		t.Errorf("-of 3: %s, -graph 3: %s", of, graph)
+	}
+	for of, want := range map[string]string{"none": "the graphs have no ids", "-1": "the graphs have no ids", "99999": "there is no graph 99999"} {
+		if err := run(t.Context(), []string{"explain", "-model", model, "-of", of}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("-of %s: %v, want %s", of, err, want)
+		}
+	}
+}

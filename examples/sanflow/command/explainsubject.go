@@ -218,9 +218,12 @@ func (c *explaining) collected(ctx context.Context) (p *sinks.Predictor, all []*
 	return p, all, nil
 }
 
-// graphOf returns the number of the graph with an id.
+// graphOf returns the number of the graph with an id. Graphs without ids have numbers in place of these, as in predict.
 func graphOf(names graph.IDs, id string) (number int, err error) {
 	if names.Len() == 0 {
+		if number, err = strconv.Atoi(id); err == nil && number >= 0 {
+			return number, nil
+		}
 		return 0, errors.New("the graphs have no ids: set -graph, the number of a graph, in place of -of")
 	}
 	number = -1

@@ -40,7 +40,7 @@ func (d *data) rowFlags(f *flag.FlagSet) {
 	f.StringVar(&d.Keys, "key", "", "comma-separated columns of -rows that join rows, COLUMN or COLUMN:SPACE: equal values of one space are one thing, as in source:account,target:account")
 	f.StringVar(&d.Windows, "windows", "", "comma-separated times before a row whose rows are counted apart, beside all rows before it: numbers in the unit of -time, or 30s, 5m, 1h, 7d where that is seconds or a date")
 	f.StringVar(&d.Delay, "label-delay", "", "time after a row from which on its class is known to later rows, as in -windows; by default it is known at once")
-	f.StringVar(&d.Labels, "labels", "", "whose classes later rows know: train, those to learn from, by default; all, also those to choose by and to test on, as in operation")
+	f.StringVar(&d.Labels, "labels", "", "whose classes later rows know: train, those to learn from, by default; all, also those to choose by and to test on, as in operation, and as serve -events always has it")
 	f.BoolVar(&d.Future, "future", false, "let a row see the rows after it too, and their classes that -labels names: for tables that are complete when a question is asked")
 }
 
