@@ -202,7 +202,7 @@ func (set settings) adopt(saved savedSettings, s Shape) error {
 type activation string
 
 const (
-	relu    activation = "relu"    // max(x, 0), as in the paper
+	relu    activation = "relu"    // max(x, 0), as in the PATCHY-SAN paper
 	tanh    activation = "tanh"    // (eˣ-e⁻ˣ) / (eˣ+e⁻ˣ)
 	sigmoid activation = "sigmoid" // 1 / (1+e⁻ˣ)
 )

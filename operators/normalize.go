@@ -197,7 +197,7 @@ type normalizer struct {
 
 	appends  []func(g *graph.Graph, row int) // functions that append a row to the columns that fields does not write
 	members  *record.Fixed[int32]
-	adjacent *record.Fixed[float32] // (w, k, k); nil if edges have attributes
+	adjacent *record.Fixed[float32] // (w, k, k): 1 for adjacent nodes; nil without Edges, and if edges have attributes
 }
 
 func (z *normalizer) Begin(rec arrow.Record) error {

@@ -50,7 +50,7 @@ func (t *texts) add(text []byte) (int32, error) {
 		return 0, errTooManyNames
 	}
 	if size > cap(t.all) {
-		if err := t.take(int64(size)); err != nil { // an upper bound of what append allocates
+		if err := t.take(int64(size)); err != nil { // at least the growth of the capacity: append doubles it at most, or allocates size
 			return 0, err
 		}
 	}

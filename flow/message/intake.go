@@ -39,7 +39,7 @@ type intake struct {
 	done      []Message        // ordered: complete messages after the last stored place
 	base      place            // place before log[0]
 	rows      int64            // number of rows before log[0]
-	completed int64            // number of complete rows
+	completed int64            // number of rows from the begin of the run on that are complete
 
 	received, repeated, letters int64
 }

@@ -44,7 +44,7 @@ type grower struct {
 	met       []float64 // (n, outputs): the number of bagged trees that did not draw the row
 	predicted []float64 // (n, outputs): after link
 
-	table          table    // the columns of the current tree
+	table          table    // bins of the columns that the current tree draws; columns and base are those of all
 	sums           []sums   // gradients of each row; 0 for rows that the tree does not learn from
 	order, scratch []int32  // rows; those of a branch are adjacent
 	hists          [][]sums // for each leaf a histogram over all bins
