@@ -42,7 +42,7 @@
 //	Acker           Reader  flow/message
 //	Seeker          Reader  flow/message flow/part
 //	Lagger          Reader  flow/kafka flow/message flow/nats
-//	Noter           Reader  flow/message operators
+//	Noter           Reader  flow/message operators sources
 //	Flusher         Stage   operators
 //	TimedStage      Stage   operators
 //	Forker          Stage   operators sinks/jsonl
