@@ -148,7 +148,8 @@ func (t *tracker) add(rec arrow.Record) { t.change(spansOf(rec), 1) }
 // done removes a claim for each row.
 func (t *tracker) done(rec arrow.Record) { t.change(t.leave(rec), -1) }
 
-// leave returns the positions whose claims rec has, its own or those that became gave it. It is called once, when rec leaves its last stage.
+// leave returns the positions whose claims rec has: those of its column pos, or those that became has moved to rec. The tracker calls leave
+// once, when rec leaves its last stage.
 func (t *tracker) leave(rec arrow.Record) []span {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -89,7 +89,7 @@ type rootSplitter struct {
 	w            int
 	classes      bool // nodes have classes
 	schema       *arrow.Schema
-	whole, parts *arrow.Schema // columns that a row has for all its roots, and those that are split
+	whole, parts *arrow.Schema // whole: columns that hold for all roots of a row; parts: columns with a part for each root
 
 	rows, roots []record.Ref // by kept root: its row, and its index among the roots of all rows
 	class       []int32      // by kept root: its class; empty without classes

@@ -93,8 +93,8 @@ func blame(r TableReader, column string, err error) error {
 	return &FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(column)), err)}
 }
 
-// header finds the columns and their types in the first rows: maxBatch rows, or those that the buffer has whole, but at
-// least one. The rows are read again later.
+// header finds the columns and their types in the first rows: maxBatch rows, or as many whole rows as the buffer has, but
+// at least one. Next reads the rows again.
 func (r *jsonReader) header() error {
 	err := r.l.Begin(true)
 	for err == nil {

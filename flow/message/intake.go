@@ -21,8 +21,8 @@ const (
 )
 
 // intake receives messages, drops repeats, and logs the order of the others. It acknowledges a message when
-// its rows, and those of all messages before it, are complete: by the number of rows if no place is asked for, else by
-// the place that Keep reports as stored.
+// the rows of the message and of all messages before are complete: by the number of rows if no place is asked for, else
+// by the place that Keep reports as stored.
 type intake struct {
 	set   Source
 	from  Receiver

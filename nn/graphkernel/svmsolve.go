@@ -190,7 +190,7 @@ func (s *svmProblem) together(sum, a, b float64) (float64, float64) {
 
 // shrink deactivates rows at a bound that will probably stay there.
 func (s *svmProblem) shrink() {
-	up, low := math.Inf(-1), math.Inf(-1) // largest -f of the rows that can rise, largest f of those that can fall
+	up, low := math.Inf(-1), math.Inf(-1) // largest -f of the rows whose weight can rise, largest f of the rows whose weight can fall
 	for t, f := range s.f[:s.active] {
 		if s.up[t] {
 			up = max(up, -f)

@@ -123,7 +123,7 @@ func (m *Molecule) orders() []int {
 	return order
 }
 
-// fill sets the implied hydrogens of an atom: those that complete the order to the smallest valence that is not below it. An
+// fill sets the number of implied hydrogens of an atom: the smallest valence that is at least the order, minus the order. An
 // aromatic atom has its first valence.
 func (a *Atom) fill(order int, valences []int) {
 	if a.Aromatic && len(valences) > 1 {
